@@ -15,8 +15,7 @@ use super::found::{Found, UNKNOWN, members};
 use super::message::Message;
 use super::outcome::{Came, End};
 use super::profile::Profile;
-use super::wire::{Carrier, Endpoint, Line, Received, Request};
-use crate::check::wire::http as wire_http;
+use super::wire::{Carrier, Endpoint, Line, Received, Request, http as wire};
 use crate::responses::Head;
 
 /// How much later than the answer to the valid call an answer may come.
@@ -221,7 +220,7 @@ impl Bench {
 
     /// Sends an HTTP request and collects the answer.
     pub(crate) async fn request(&mut self, request: &Request) -> Came {
-        let response = timeout(self.time(), wire_http::exchange(&self.endpoint, request)).await;
+        let response = timeout(self.time(), wire::exchange(&self.endpoint, request)).await;
         match response {
             Err(_) => {
                 self.silences += 1;

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::bench::Bench;
 use super::message::{Message, Response};
 use super::outcome::{Came, End};
-use super::wire::{Carrier, Line, Received, Request};
+use super::wire::{Carrier, Line, Noise, Received, Request};
 
 /// An era.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +82,8 @@ impl Spoken {
 
     /// Finds out what the server speaks. Whatever it answers in the other era only shows that it does not speak it.
     pub(crate) async fn look(bench: &mut Bench) {
+        bench.endpoint.takes_events = true;
+        bench.endpoint.noise = Some(Noise::default());
         bench.speak(Some(Era::Stateless));
         let came = bench.greet().await;
         let hello = only_result(&came).filter(|result| result.get("supportedVersions").is_some());
@@ -89,7 +91,9 @@ impl Spoken {
             let version = "2026-07-28".to_owned();
             bench.found.mcp.stateless = Some(Side { version, capabilities, ..Side::default() });
             let samples = samples(bench).await;
-            bench.found.mcp.stateless.as_mut().map(|side| side.samples = samples).unwrap_or_default();
+            if let Some(side) = &mut bench.found.mcp.stateless {
+                side.samples = samples;
+            }
         }
         bench.speak(Some(Era::Sessions));
         let shaken = Handshake::new(bench, NEWEST).await;
@@ -104,7 +108,9 @@ impl Spoken {
             });
             bench.introduce().await;
             let samples = samples(bench).await;
-            bench.found.mcp.sessions.as_mut().map(|side| side.samples = samples).unwrap_or_default();
+            if let Some(side) = &mut bench.found.mcp.sessions {
+                side.samples = samples;
+            }
         }
         // A program may end because of a message of the other era.
         let _ = bench.death();
@@ -206,7 +212,7 @@ pub(crate) fn routing(message: &[u8]) -> String {
     lines
 }
 
-/// A session of its own, next to that of the bench.
+/// A separate session, next to that of the bench.
 pub(crate) struct Handshake {
     /// The answer to `initialize`.
     pub(crate) came: Came,
@@ -241,7 +247,7 @@ impl Handshake {
         Handshake { came, session: None, line: Some(line) }
     }
 
-    /// The result of `initialize`, or what came instead.
+    /// The result of `initialize`; otherwise the answer, as an error.
     pub(crate) fn result(&self) -> Result<&Value, String> {
         only_result(&self.came).ok_or_else(|| self.came.to_string())
     }

@@ -54,20 +54,24 @@ Examples:
   switchboard check http://127.0.0.1:8000
   switchboard check tcp://127.0.0.1:4000?framing=lsp --profile lsp
   switchboard check 'exec:my-server --stdio' --only batches --only id-null
+  switchboard check http://127.0.0.1:8000/mcp --profile mcp
+  switchboard check 'exec:npx -y some-mcp-server' --profile mcp --only mcp-features
   switchboard check https://rpc.example.com --profile ethereum --method eth_chainId
   switchboard check ws://127.0.0.1:8000 --quick --junit report.xml
   switchboard check http://127.0.0.1:8000 --json | jq '.findings[] | select(.verdict == \"fail\")'
-  switchboard check --list
+  switchboard check --list --profile mcp
   switchboard check --explain J2-28";
 
 const LONG: &str = "\
 Each case cites the rules it tests: J2 for JSON-RPC 2.0, J1 for 1.0, JH for HTTP, JT for other transports, LSP-F for the \
-framing of language servers, SEC for security. A violation of a required rule is a failure, a violation of a recommended \
+framing of language servers, MCP for the Model Context Protocol, SEC for security. A violation of a required rule is a failure, a violation of a recommended \
 one a warning. `--explain` prints a rule with its source. Where good servers differ, the profile decides. A fault is \
 reported once: cases that cannot be judged because of it, or that fail for the same reason, are skipped.
 
 The check sends harmful input: do not run it against a server that others depend on. It calls methods that do not \
-exist, and one that does, which it finds by well-known names or takes from --method.";
+exist, and one that does, which it finds by well-known names or takes from --method. With `--profile mcp` it also lists \
+tools, resources and prompts, reads the first resource, fills in a prompt without arguments, and calls tools only if they \
+declare to be read-only.";
 
 /// Checks a server for conformance and robustness.
 #[derive(Debug, Args)]
@@ -208,7 +212,6 @@ impl Check {
 
     /// Finds out which eras of the Model Context Protocol the server speaks.
     async fn find_eras(&self, bench: &mut Bench) -> Result<(), Failure> {
-        bench.endpoint.takes_events = true;
         Spoken::look(bench).await;
         let spoken = &bench.found.mcp;
         if spoken.sessions.is_some() || spoken.stateless.is_some() {
@@ -245,6 +248,15 @@ impl Check {
             }
         }
         let is_kept = |case: &Case| kept.contains(case.name) && self.profile.has(case.area);
+        let is_elsewhere = |name: &&String| {
+            !all.iter()
+                .any(|case| (case.name == **name || case.area == **name) && self.profile.has(case.area))
+        };
+        if let Some(name) = self.only.iter().find(is_elsewhere) {
+            let profile = self.profile.name();
+            return Err(Failure::usage(format!("the profile {profile} does not have {name:?}"))
+                .advise("choose another with --profile, such as `mcp` for names that begin with `mcp-` or `stateless-`"));
+        }
         Ok(all.into_iter().filter(is_kept).collect())
     }
 

@@ -18,7 +18,7 @@ pub(crate) enum Profile {
     Lenient,
     /// Ethereum nodes and similar servers
     Ethereum,
-    /// Model Context Protocol servers
+    /// Model Context Protocol servers, with sessions or stateless
     Mcp,
     /// Language servers
     Lsp,

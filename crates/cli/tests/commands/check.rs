@@ -29,12 +29,60 @@ fn strictly(url: &str) -> BTreeSet<String> {
 #[test]
 fn our_server_has_no_faults_over_http_in_any_profile() {
     let serving = Serving::start(&[]);
-    for profile in ["spec", "lenient", "ethereum", "mcp", "lsp", "v1"] {
+    for profile in ["spec", "lenient", "ethereum", "lsp", "v1"] {
         let none = BTreeSet::new();
         assert_eq!(offended(&serving.url(), &["--quick", "--profile", profile]), none, "{profile}");
     }
     // A request with both a length and chunks is read by its chunks, and the connection closes; a strict server refuses it.
     assert_eq!(strictly(&serving.url()), BTreeSet::from(["http-two-lengths".to_owned()]));
+}
+
+#[test]
+fn our_server_has_no_faults_for_clients_of_mcp() {
+    let serving = Serving::start(&[]);
+    // As a child: MCP-S-01, MCP-S-02, MCP-S-04
+    let child = format!("exec:{} serve --stdio --mcp", env!("CARGO_BIN_EXE_switchboard"));
+    for url in [format!("{}/mcp", serving.url()), child] {
+        let (code, stdout, stderr) = parts(run(&["check", &url, "--json", "--quick", "--profile", "mcp"]));
+        assert_eq!(code, Some(0), "{stderr}");
+        let report: Value = serde_json::from_str(&stdout).unwrap();
+        assert!(report["warn"] == 0 && report["fail"] == 0, "{url}: {stdout}");
+        let passed = |area: &str| {
+            let areas = report["areas"].as_array().unwrap();
+            areas.iter().find(|own| own["area"] == area).unwrap()["pass"].as_u64().unwrap()
+        };
+        // Both eras are checked, and the transport.
+        let areas = ["mcp-sessions", "mcp-features", "mcp-stateless"];
+        assert!(areas.iter().all(|area| passed(area) >= 9), "{url}: {stdout}");
+        assert_eq!(passed("mcp-stdio"), if url.starts_with("exec:") { 2 } else { 0 }, "{stdout}");
+        assert_eq!(passed("mcp-http"), if url.starts_with("exec:") { 0 } else { 13 }, "{stdout}");
+    }
+}
+
+#[test]
+fn cases_of_mcp_are_listed_reported_and_asked_for_with_their_profile() {
+    let (code, stdout, _) = parts(run(&["check", "--list", "--profile", "mcp"]));
+    assert!(code == Some(0) && stdout.contains("mcp-ping") && stdout.contains("MCP-L-11"), "{stdout}");
+    let (_, stdout, _) = parts(run(&["check", "--list"]));
+    assert!(!stdout.contains("mcp-ping"), "{stdout}");
+    let (code, stdout, _) = parts(run(&["check", "--explain", "MCP-HTTP-12"]));
+    assert!(code == Some(0) && stdout.contains("mcp-session-unknown"), "{stdout}");
+
+    let serving = Serving::start(&[]);
+    let (folder, url) = (folder("mcp"), format!("{}/mcp", serving.url()));
+    let file = folder.join("report.xml").display().to_string();
+    let (code, _, stderr) =
+        parts(run(&["check", &url, "--profile", "mcp", "--only", "mcp-http", "--junit", &file]));
+    assert_eq!(code, Some(0), "{stderr}");
+    let xml = std::fs::read_to_string(&file).unwrap();
+    assert!(xml.contains("<testcase classname=\"mcp-http\" name=\"mcp-origin:"), "{xml}");
+    std::fs::remove_dir_all(folder).unwrap();
+
+    // A name of another profile, and a path that is not the endpoint.
+    let (code, _, stderr) = parts(run(&["check", &url, "--only", "mcp-ping"]));
+    assert!(code == Some(2) && stderr.contains("--profile"), "{stderr}");
+    let (code, _, stderr) = parts(run(&["check", &serving.url(), "--profile", "mcp"]));
+    assert!(code == Some(5) && stderr.contains("`/mcp`"), "{stderr}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::websocket::Frames;
-use super::{Carrier, Deaths, Endpoint, websocket};
+use super::{Carrier, Deaths, Endpoint, Noise, websocket};
 use crate::check::shown;
 
 /// How long to wait for the end of a program after the end of its output.
@@ -26,6 +26,7 @@ pub(crate) struct Line {
     is_finished: bool,
     tap: Option<Tap>,
     deaths: Deaths,
+    noise: Option<Noise>,
 }
 
 #[derive(Debug)]
@@ -66,7 +67,8 @@ impl Line {
             }
         };
         let deaths = endpoint.deaths.clone();
-        Ok(Line { raw, form, is_ended: false, is_finished: false, tap, deaths })
+        let noise = endpoint.noise.clone();
+        Ok(Line { raw, form, is_ended: false, is_finished: false, tap, deaths, noise })
     }
 
     /// Sends one message.
@@ -119,7 +121,12 @@ impl Line {
 
     /// The next message or event. Nothing is lost if this is dropped while it waits.
     pub(crate) async fn receive(&mut self) -> Received {
-        let received = self.read().await;
+        let mut received = self.read().await;
+        while let (Received::Message(line), Some(noise)) = (&received, &self.noise)
+            && noise.takes(line)
+        {
+            received = self.read().await;
+        }
         match (&self.tap, &received) {
             (Some(tap), Received::Message(message)) => shown::bytes(tap, Direction::Received, message),
             (Some(tap), Received::Closed(_)) => {

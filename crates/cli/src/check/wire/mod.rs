@@ -7,6 +7,7 @@ pub(crate) mod deaths;
 pub(crate) mod http;
 pub(crate) mod http2;
 pub(crate) mod line;
+pub(crate) mod noise;
 pub(crate) mod websocket;
 
 use ::http::HeaderMap;
@@ -18,6 +19,7 @@ use crate::target::{is_http, is_websocket};
 pub(crate) use deaths::Deaths;
 pub(crate) use http::{Length, Request};
 pub(crate) use line::{Line, Received};
+pub(crate) use noise::Noise;
 
 /// Where the server is, and which transport it uses.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub(crate) struct Endpoint {
     pub(crate) headers: HeaderMap,
     /// Whether answers may be event streams.
     pub(crate) takes_events: bool,
+    /// Where lines go that cannot be messages, if they are not to be judged by every case.
+    pub(crate) noise: Option<Noise>,
     /// The largest answer, in bytes.
     pub(crate) limit: usize,
     /// Shows what goes over the wire.
@@ -45,7 +49,15 @@ pub(crate) enum Carrier {
 
 impl Endpoint {
     pub(crate) fn new(dial: Dial, headers: HeaderMap, limit: usize) -> Endpoint {
-        Endpoint { dial, headers, takes_events: false, limit, tap: None, deaths: Deaths::default() }
+        Endpoint {
+            dial,
+            headers,
+            takes_events: false,
+            noise: None,
+            limit,
+            tap: None,
+            deaths: Deaths::default(),
+        }
     }
 
     pub(crate) fn carrier(&self) -> Carrier {

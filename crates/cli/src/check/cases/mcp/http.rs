@@ -3,7 +3,7 @@
 use super::in_era;
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, http, script};
-use crate::check::era::{Era, Handshake, NEWEST};
+use crate::check::era::{Era, Handshake, NEWEST, SESSION};
 use crate::check::outcome::{Outcome, value};
 use crate::check::wire::Request;
 
@@ -172,7 +172,7 @@ async fn session_id(bench: &mut Bench) -> Result<String, String> {
 async fn deleted(bench: &mut Bench) -> Result<String, String> {
     let mut shaken = Handshake::new(bench, NEWEST).await;
     let Some(id) = shaken.session.clone() else { return Err(shaken.came.to_string()) };
-    let delete = Request::post("").by("DELETE").typed(None).without(crate::check::era::SESSION);
+    let delete = Request::post("").by("DELETE").typed(None).without(SESSION);
     let came = bench.request(&delete.with_lines(format!("Mcp-Session-Id: {id}\r\n"))).await;
     match came.head.as_ref().map(|head| head.status) {
         Some(405) => return Ok("status 405 for DELETE".to_owned()),

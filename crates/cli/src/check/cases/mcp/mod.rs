@@ -26,7 +26,7 @@ fn in_era(era: Era, case: Case) -> Case {
     if case.name == base || case.rests_on.is_some() { case } else { case.rests_on(base) }
 }
 
-/// The result of a request in the era of the case, or what came instead.
+/// The result of a request in the era of the case; otherwise the answer, as an error.
 async fn result(bench: &mut Bench, method: &str, params: &str) -> Result<serde_json::Value, String> {
     let message = bench.fill(request(method, params).as_bytes());
     let came = bench.ask(&message, 1).await;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{INITIALIZE, in_era, shapes};
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, case, script};
-use crate::check::era::{Era, Handshake, INITIALIZED, only_response};
+use crate::check::era::{Era, Handshake, INITIALIZED, NEWEST, initialize, only_response, only_result};
 use crate::check::message::{Message, Response};
 use crate::check::outcome::{Outcome, error, value};
 use crate::check::profile::Point;
@@ -111,7 +111,7 @@ fn messages() -> Vec<Case> {
 }
 
 async fn initialized(bench: &mut Bench) -> Result<String, String> {
-    let shaken = Handshake::new(bench, crate::check::era::NEWEST).await;
+    let shaken = Handshake::new(bench, NEWEST).await;
     let result = shaken.result()?;
     shapes::initialized(result).map_err(|why| format!("{why}: {result}"))?;
     Ok(shaken.came.to_string())
@@ -159,8 +159,8 @@ async fn early(bench: &mut Bench) -> Result<String, String> {
     if !only_response(&shaken.came).is_some_and(|response| response.has_id("1")) {
         return Err(shaken.came.to_string());
     }
-    let came = shaken.ask(bench, &crate::check::era::initialize(crate::check::era::NEWEST)).await;
-    match crate::check::era::only_result(&came) {
+    let came = shaken.ask(bench, &initialize(NEWEST)).await;
+    match only_result(&came) {
         Some(_) => Ok(shaken.came.to_string()),
         None => Err(format!("the answer to initialize afterwards: {came}")),
     }

@@ -1,15 +1,16 @@
 //! Stateless requests: what they have to name, headers that repeat it, and what results contain.
 
 use serde_json::Value;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::features::{of_both, undeclared};
 use super::http::{FOREIGN, FOREIGN_HOST};
 use super::{DISCOVER, in_era, result, shapes};
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, case, http, script};
-use crate::check::era::{Era, META, first_answer, only_response, request, routing};
+use crate::check::era::{Era, META, only_response, request, routing};
 use crate::check::outcome::{Outcome, error, result as any_result, shaped};
+use crate::check::profile::Point;
 use crate::check::wire::{Carrier, Received, Request, http as wire};
 
 /// The headers of a valid call of `server/discover`.
@@ -130,7 +131,7 @@ fn methods() -> Vec<Case> {
         .should()
         .right(error(&[-32600, -32700], "null"))
         .right(Outcome::Status(&[400]))
-        .common(crate::check::profile::Point::Silence, Outcome::Nothing),
+        .common(Point::Silence, Outcome::Nothing),
     ]
 }
 
@@ -376,7 +377,7 @@ async fn listen(bench: &mut Bench) -> Result<String, String> {
         line.send(&message).await.map_err(|error| error.to_string())?;
         match timeout(bench.patience(), line.receive()).await {
             Ok(Received::Message(text)) => String::from_utf8_lossy(&text).into_owned(),
-            _ => first_answer(&mut line, Instant::now()).await.to_string(),
+            _ => return Err("no message in time".to_owned()),
         }
     };
     let first: Value = serde_json::from_str(text.trim()).unwrap_or_default();

@@ -5,10 +5,10 @@ use tokio::time::{Instant, timeout_at};
 use super::in_era;
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, script};
-use crate::check::era::{Era, Handshake, INITIALIZED, NEWEST};
+use crate::check::era::{Era, Handshake, INITIALIZED, NEWEST, initialize};
 use crate::check::message::Message;
 use crate::check::outcome::shortened;
-use crate::check::wire::Received;
+use crate::check::wire::{Noise, Received};
 
 /// The cases.
 pub(in crate::check::cases) fn cases() -> Vec<Case> {
@@ -34,8 +34,8 @@ pub(in crate::check::cases) fn cases() -> Vec<Case> {
 
 async fn only_messages(bench: &mut Bench) -> Result<String, String> {
     let mut line = bench.open_bare().await?;
-    let initialize = crate::check::era::initialize(NEWEST);
-    for message in [&initialize, INITIALIZED, r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#] {
+    let opening = initialize(NEWEST);
+    for message in [&opening, INITIALIZED, r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#] {
         line.send(message.as_bytes()).await.map_err(|error| error.to_string())?;
     }
     let deadline = Instant::now() + bench.patience();
@@ -48,7 +48,12 @@ async fn only_messages(bench: &mut Bench) -> Result<String, String> {
         }
         count += 1;
         if message.responses().iter().any(|response| response.has_id("\"last\"")) {
-            return Ok(format!("{count} lines, each a message"));
+            // Other cases may have seen a line that is not a message, too.
+            let noise = bench.endpoint.noise.as_ref().and_then(Noise::first);
+            return match noise {
+                Some(line) => Err(format!("a line that is not a message: {}", shortened(&line, 200))),
+                None => Ok(format!("{count} lines, each a message")),
+            };
         }
     }
     Err(format!("{count} lines, but no answer to ping"))

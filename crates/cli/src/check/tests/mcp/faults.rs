@@ -81,9 +81,33 @@ pub(super) fn sessions() -> Vec<Row> {
     rows.map(row).into()
 }
 
-/// Faults that both eras can have: the names of the cases without what they begin with.
+/// A fault that both eras can have, with the case of each: first sessions, then stateless.
+type Both = (&'static str, &'static str, When, Change);
+
 pub(super) fn features() -> Vec<Row> {
-    let both: [(&str, &str, When, Change); 20] = [
+    let both = tools().into_iter().chain(resources()).chain(prompts());
+    let both = both.flat_map(|(sessions, stateless, when, change)| {
+        [(sessions, false), (stateless, true)].map(|(name, is_modern)| -> Row {
+            let fault = move |asked: &Asked, told: &mut Told| {
+                if asked.is_modern == is_modern && when(asked) {
+                    change(told);
+                }
+            };
+            (name, Arc::new(fault))
+        })
+    });
+    let empty: Change = |told| told.put("/result", json!({ "x": 1 }));
+    let rows: [(&str, When, Change); 4] = [
+        ("mcp-logging-level", |asked| asked.says("\"error\"") && asked.is("logging/setLevel"), empty),
+        ("mcp-logging-level-unknown", |asked| asked.says("loud"), |told| told.recode(-32603)),
+        ("mcp-subscribe", |asked| asked.is("resources/subscribe") && !asked.is_modern, empty),
+        ("mcp-unsubscribe", |asked| asked.is("resources/unsubscribe"), empty),
+    ];
+    both.chain(rows.map(row)).collect()
+}
+
+fn tools() -> Vec<Both> {
+    vec![
         ("mcp-tools-list", "stateless-tools-list", first_page_of_tools, |told| {
             told.remove("/result/tools/0", "inputSchema");
         }),
@@ -133,6 +157,11 @@ pub(super) fn features() -> Vec<Row> {
                 told.put("/result/content", json!([{ "type": "smell" }]));
             },
         ),
+    ]
+}
+
+fn resources() -> Vec<Both> {
+    vec![
         (
             "mcp-resources-list",
             "stateless-resources-list",
@@ -168,6 +197,11 @@ pub(super) fn features() -> Vec<Row> {
                 told.put("/result/contents", json!([]));
             },
         ),
+    ]
+}
+
+fn prompts() -> Vec<Both> {
+    vec![
         (
             "mcp-prompts-list",
             "stateless-prompts-list",
@@ -222,27 +256,7 @@ pub(super) fn features() -> Vec<Row> {
             |asked| asked.is("initialize") || asked.is("server/discover"),
             |told| told.remove("/result/capabilities", "prompts"),
         ),
-    ];
-    let both = both.into_iter().flat_map(|(sessions, stateless, when, change)| {
-        [(sessions, false), (stateless, true)].map(|(name, is_modern)| -> Row {
-            (
-                name,
-                Arc::new(move |asked, told| {
-                    if asked.is_modern == is_modern && when(asked) {
-                        change(told);
-                    }
-                }),
-            )
-        })
-    });
-    let empty: Change = |told| told.put("/result", json!({ "x": 1 }));
-    let rows: [(&str, When, Change); 4] = [
-        ("mcp-logging-level", |asked| asked.says("\"error\"") && asked.is("logging/setLevel"), empty),
-        ("mcp-logging-level-unknown", |asked| asked.says("loud"), |told| told.recode(-32603)),
-        ("mcp-subscribe", |asked| asked.is("resources/subscribe") && !asked.is_modern, empty),
-        ("mcp-unsubscribe", |asked| asked.is("resources/unsubscribe"), empty),
-    ];
-    both.chain(rows.map(row)).collect()
+    ]
 }
 
 fn first_page_of_tools(asked: &Asked) -> bool {

@@ -299,6 +299,9 @@ async fn relay(
     ends: bool,
     change: fn(&Value) -> Option<Value>,
 ) {
+    // Each line is passed on at once.
+    client.set_nodelay(true).unwrap();
+    server.set_nodelay(true).unwrap();
     let (client_read, mut client_write) = client.into_split();
     let (server_read, mut server_write) = server.into_split();
     client_write.write_all(first.as_bytes()).await.unwrap();

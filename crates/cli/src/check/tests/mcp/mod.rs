@@ -23,7 +23,6 @@ use crate::check::run::run;
 /// The findings of all cases of the protocol.
 async fn findings(url: &str) -> Vec<Finding> {
     let mut bench = bench(url, Profile::Mcp, Duration::from_secs(2));
-    bench.endpoint.takes_events = true;
     bench.found = Found::default();
     Spoken::look(&mut bench).await;
     let came = bench.greet().await;
@@ -137,8 +136,25 @@ async fn faults_over_lines_are_found() {
     for (name, first, ends, change) in rows {
         let server = Meddler::lines(first, ends, change).await;
         let found = findings(&server.url).await;
-        assert!(offended(&found).contains(&name), "{name}: {:?} {found:#?}", offended(&found));
+        assert_eq!(offended(&found), [name], "{found:#?}");
     }
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_is_checked_by_its_stateless_requests() {
+    // MCP-X-01
+    let server = Meddler::http(Arc::new(|asked, told| {
+        if asked.is("initialize") {
+            told.status = 404;
+            told.body = json!({ "jsonrpc": "2.0", "id": 0, "error": { "code": -32601, "message": "no" } });
+        }
+    }))
+    .await;
+    let found = findings(&server.url).await;
+    assert_eq!(offended(&found), [""; 0], "{found:#?}");
+    let ran = ran(&found);
+    assert!(ran.contains("stateless-discover"), "{ran:?}");
+    assert!(ran.iter().all(|name| name.starts_with("stateless-")), "{ran:?}");
 }
 
 #[tokio::test]
@@ -149,7 +165,6 @@ async fn a_server_that_knows_only_plain_calls_speaks_no_era() {
     }))
     .await;
     let mut bench = bench(&server.url, Profile::Mcp, Duration::from_secs(2));
-    bench.endpoint.takes_events = true;
     Spoken::look(&mut bench).await;
     assert!(bench.found.mcp.sessions.is_none() && bench.found.mcp.stateless.is_none());
 }
