@@ -14,8 +14,10 @@ use crate::verdict::Failure;
 /// The pause before a call is sent to the same node again, doubled each time.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How many retries are saved up at most, and how many there are at first, in thousandths.
-const SAVED: i64 = 10_000;
+/// How many retries there are at first, and how many are saved up at most, in thousandths. When a node dies, all calls in progress need one at
+/// once.
+const FIRST: i64 = 10_000;
+const MOST: i64 = 100_000;
 
 /// Metadata of the answer that says how often the call was sent, if more than once.
 pub(crate) const ATTEMPTS: &str = "switchboard-attempts";
@@ -88,7 +90,7 @@ impl Attempts {
         is_safe: impl Fn(&Call) -> bool + Send + Sync + 'static,
     ) -> Attempts {
         let is_safe = Box::new(is_safe);
-        Attempts(Arc::new(Inner { pool, retry, hedge, is_safe, saved: AtomicI64::new(SAVED) }))
+        Attempts(Arc::new(Inner { pool, retry, hedge, is_safe, saved: AtomicI64::new(FIRST) }))
     }
 }
 
@@ -102,8 +104,8 @@ impl Inner {
         #[expect(clippy::cast_possible_truncation, reason = "a share of a thousand")]
         let part = (self.retry.budget * 1000.0) as i64;
         // More than there can be is harmless for a moment.
-        if self.saved.fetch_add(part, Ordering::Relaxed) + part > SAVED {
-            self.saved.store(SAVED, Ordering::Relaxed);
+        if self.saved.fetch_add(part, Ordering::Relaxed) + part > MOST {
+            self.saved.store(MOST, Ordering::Relaxed);
         }
     }
 
@@ -133,28 +135,31 @@ impl Inner {
         (self.pool.len() > 1 && !call.is_notification() && self.is_safe(call)).then_some(after)
     }
 
-    /// Waits for an answer, and for one to a second copy if that comes first. The other copy is cancelled.
-    async fn hedged(&self, call: &Call, first: ReplyFuture, tried: &mut Tried) -> (Reply, bool) {
-        let Some(after) = self.hedge_after(call) else { return (first.await, false) };
-        let first = match select(first, Box::pin(tokio::time::sleep(after))).await {
-            Either::Left((reply, _)) => return (reply, false),
+    /// Waits for an answer, and for one to a second copy if that comes first. The other copy is cancelled. Also returns how many
+    /// copies were sent.
+    async fn hedged(&self, call: &Call, first: ReplyFuture, tried: &mut Tried) -> (Reply, u32) {
+        let Some(after) = self.hedge_after(call) else { return (first.await, 1) };
+        let mut waiting = match select(first, Box::pin(tokio::time::sleep(after))).await {
+            Either::Left((reply, _)) => return (reply, 1),
             Either::Right(((), first)) => first,
         };
-        if !self.pool.has_another(*tried) || !self.take() {
-            return (first.await, false);
+        let mut sent = 1;
+        while self.pool.has_another(*tried) && self.take() {
+            sent += 1;
+            let copy = self.pool.call_one(call, tried);
+            match select(waiting, copy).await {
+                Either::Left((reply, other)) | Either::Right((reply, other)) => match Failure::of(&reply) {
+                    None => return (reply, sent),
+                    // The other one may never answer: a further node takes the place of the one that failed.
+                    Some(_) => waiting = other,
+                },
+            }
         }
-        let second = self.pool.call_one(call, tried);
-        match select(first, second).await {
-            Either::Left((reply, other)) | Either::Right((reply, other)) => match Failure::of(&reply) {
-                None => (reply, true),
-                Some(_) => (other.await, true),
-            },
-        }
+        (waiting.await, sent)
     }
 
     async fn repeat(&self, call: &Call, first: ReplyFuture, mut tried: Tried) -> Reply {
-        let (mut reply, was_hedged) = self.hedged(call, first, &mut tried).await;
-        let mut sent: u32 = if was_hedged { 2 } else { 1 };
+        let (mut reply, mut sent) = self.hedged(call, first, &mut tried).await;
         for attempt in 0..self.retry.attempts {
             let Some(failure) = Failure::of(&reply) else { break };
             let is_late = call.cx.time_left().is_some_and(|left| left.is_zero());

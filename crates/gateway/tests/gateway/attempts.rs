@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use switchboard_core::{Call, CallError, Code, Layer, Service};
 use switchboard_gateway::{Attempts, Balance, Fault, Node, Pool, PoolBuilder, Retry};
 use tokio::time::Instant;
@@ -115,6 +116,18 @@ async fn retries_are_a_share_of_all_calls() {
     let sent: usize = fakes.iter().map(Fake::take_asked).sum();
     // Ten that were saved up, and a tenth of the calls.
     assert!((1100..=1112).contains(&sent), "{sent} calls were sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_break_together_are_all_sent_again() {
+    let (first, second) = (Fake::new("first"), Fake::new("second"));
+    let service = retrying(&[&first, &second], Retry::default(), true);
+    for _ in 0..500 {
+        drop(service.call(&call()).await);
+    }
+    first.set(Mood::Breaks);
+    let replies = join_all((0..100).map(|_| service.call(&call()))).await;
+    assert!(replies.iter().all(|reply| name(reply) == "second"));
 }
 
 #[tokio::test(start_paused = true)]

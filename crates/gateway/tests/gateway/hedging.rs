@@ -53,6 +53,16 @@ async fn a_failure_does_not_win() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_third_node_answers_if_the_first_hangs_and_the_second_fails() {
+    let fakes = [("first", Mood::Hangs), ("second", Mood::Breaks), ("third", Mood::Answers)];
+    let fakes = fakes.map(|(name, mood)| Fake::that(name, mood));
+    let service = hedged(&fakes.each_ref(), Hedge::After(20 * MS), true);
+    let reply = service.call(&call()).await;
+    assert_eq!((name(&reply), attempts(&reply)), ("third".to_owned(), "3".to_owned()));
+    assert_eq!(fakes[0].cancelled(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_that_are_not_safe_are_never_hedged() {
     let (slow, other) = (Fake::that("slow", Mood::Takes(100 * MS)), Fake::new("other"));
     let service = hedged(&[&slow, &other], Hedge::After(20 * MS), false);

@@ -8,7 +8,7 @@ use switchboard_core::{
     Call, Code, ErrorObject, Json, Method, Name, Outcome, Reply, ReplyFuture, Router, Service, Subscription,
     service_fn,
 };
-use switchboard_gateway::{Backend, Gateway, GatewayError, Rewrite, Route};
+use switchboard_gateway::{Backend, Gateway, GatewayBuilder, GatewayError, Rewrite, Route};
 
 use crate::fakes::code;
 
@@ -30,7 +30,7 @@ fn gateway(routes: impl IntoIterator<Item = Route>) -> Gateway {
         .backend(Backend::new("plain", "", echo("plain")))
         .backend(Backend::new("math", "math/", echo("math")))
         .backend(Backend::new("deep", "math/deep/", echo("deep")));
-    routes.into_iter().fold(builder, |builder, route| builder.route(route)).build().unwrap()
+    routes.into_iter().fold(builder, GatewayBuilder::route).build().unwrap()
 }
 
 async fn ask(gateway: &Gateway, method: &str, params: Option<&str>) -> Reply {

@@ -1,0 +1,212 @@
+//! Servers that die, stall, answer late or garbage at random, under load: no safe call is lost while one server works, no other call runs
+//! twice, no answer goes to the wrong caller, and nothing is left in the end.
+//!
+//! The seed is printed; `SEED` in the environment repeats a run, `CHAOS_MS` makes it longer.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![cfg(target_os = "linux")]
+
+mod relay;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use switchboard_core::{
+    Call, Connections, Context, ErrorObject, Json, Origin, Outcome, Router, Service, Session,
+};
+use switchboard_gateway::{Attempts, CallProbe, Health, Hedge, Link, Pool, Retry};
+use switchboard_transport::Dial;
+use switchboard_transport::server::Server;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use self::relay::{Mode, Relay};
+
+const MS: Duration = Duration::from_millis(1);
+/// Nothing here takes that long; it only tells a hang from a slow machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+const NODES: usize = 4;
+const SESSIONS: usize = 32;
+
+/// How often each call ran, by its secret.
+type Ran = Arc<Mutex<HashMap<String, u32>>>;
+
+fn seed() -> u64 {
+    let given = std::env::var("SEED").ok().map(|seed| seed.parse().expect("SEED is a number"));
+    let seed = given.unwrap_or_else(|| fastrand::u64(..));
+    println!("SEED={seed}");
+    seed
+}
+
+fn time() -> Duration {
+    let given = std::env::var("CHAOS_MS").ok().map(|time| time.parse().expect("CHAOS_MS is a number"));
+    given.unwrap_or(1500) * MS
+}
+
+/// A server whose methods note that they ran and return the secret of their caller.
+async fn server(ran: &Ran, servers: &mut JoinSet<()>) -> SocketAddr {
+    let noting = |ran: Ran| {
+        move |(secret,): (String,), _: Context| {
+            *ran.lock().unwrap().entry(secret.clone()).or_default() += 1;
+            Ok::<_, ErrorObject>(secret)
+        }
+    };
+    let router = Router::builder()
+        .method("safe", noting(Arc::clone(ran)))
+        .method("unsafe", noting(Arc::clone(ran)))
+        .method("ping", |(): (), _| Ok::<_, ErrorObject>(true));
+    let mut server = Server::new(router.build().unwrap());
+    server.listen("tcp://127.0.0.1:0").await.unwrap();
+    let url = server.urls().next().unwrap();
+    servers.spawn(server.serve());
+    url.trim_start_matches("tcp://").parse().unwrap()
+}
+
+fn upstream(relays: &[Relay], link: &Link) -> (Pool, Attempts) {
+    let mut health = Health::default();
+    (health.every, health.timeout, health.fail, health.pass) = (50 * MS, 50 * MS, 2, 1);
+    let builder = Pool::builder("u").health(health);
+    let builder = if link.connections == Connections::PerClient { builder.pinned() } else { builder };
+    let pool = relays.iter().zip(["one", "two", "three", "four"]).fold(builder, |pool, (relay, name)| {
+        let dial = Dial::new(&relay.url).unwrap();
+        let probe = CallProbe::new(link.upstream(dial.clone()), "ping");
+        pool.node(link.node(name, dial).with_probe(probe))
+    });
+    let pool = pool.build();
+    let (retry, hedge) = (Retry::times(6).with_budget(1.0), Hedge::After(40 * MS));
+    let service = Attempts::new(pool.clone(), retry, Some(hedge), |call| call.method.as_str() == "safe");
+    (pool, service)
+}
+
+/// Breaks and repairs nodes at random, one of which always works and at most one of which stalls.
+async fn storm(relays: &[Relay], random: &mut fastrand::Rng, until: Instant) {
+    let mut survivor = 0;
+    while Instant::now() < until {
+        if random.u8(..) < 50 {
+            survivor = random.usize(..NODES);
+            relays[survivor].set(Mode::Works);
+            // It takes a moment until calls find it.
+            tokio::time::sleep_until(Instant::now() + 200 * MS).await;
+        }
+        let victim = random.usize(..NODES);
+        let has_stalled = relays.iter().any(|relay| relay.mode() == Mode::Stalls);
+        let mode = match random.u8(..5) {
+            0 => Mode::Works,
+            1 => Mode::Slow(random.u32(1..30) * MS),
+            2 if !has_stalled => Mode::Stalls,
+            3 => Mode::Garbage,
+            _ => Mode::Dead,
+        };
+        if victim != survivor {
+            relays[victim].set(mode);
+        }
+        tokio::time::sleep_until(Instant::now() + random.u32(5..40) * MS).await;
+    }
+    for relay in relays {
+        relay.set(Mode::Works);
+    }
+}
+
+/// What became of the calls of a session.
+#[derive(Default)]
+struct Count {
+    answered: usize,
+    failed: usize,
+}
+
+/// Calls until it is told to stop.
+async fn client(service: Attempts, number: usize, seed: u64, stop: watch::Receiver<bool>) -> Count {
+    let mut random = fastrand::Rng::with_seed(seed ^ number as u64);
+    // Every fourth client has no connection to keep.
+    let session = match number % 4 {
+        0 => Session::shared(Origin::default()),
+        _ => Session::new(Origin::default()),
+    };
+    let mut count = Count::default();
+    for turn in 0_u64.. {
+        if *stop.borrow() {
+            break;
+        }
+        let method = if random.bool() { "safe" } else { "unsafe" };
+        let secret = format!("{method}-{number}-{turn}-{}", random.u64(..));
+        let params = Json::encode(&[secret.clone()]).unwrap();
+        let mut cx = Context::default().with_session(session.clone());
+        cx.deadline = Some(Instant::now() + PATIENCE);
+        let call = Call::new(method, Some(params)).with_context(cx);
+        // Its caller waits for as long as the deadline says.
+        let time = if method == "safe" { PATIENCE } else { 300 * MS };
+        let Ok(reply) = tokio::time::timeout(time, service.call(&call)).await else {
+            assert_eq!(method, "unsafe", "a safe call was not answered");
+            count.failed += 1;
+            continue;
+        };
+        match &reply.outcome {
+            Outcome::Value(value) => {
+                assert_eq!(value.decode::<String>().unwrap(), secret, "the answer of another caller");
+                count.answered += 1;
+            }
+            _ => {
+                assert_eq!(method, "unsafe", "a safe call was lost: {reply:?}");
+                count.failed += 1;
+            }
+        }
+    }
+    count
+}
+
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let mut ticks = tokio::time::interval(5 * MS);
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        ticks.tick().await;
+    }
+}
+
+async fn weather(link: Link, seed: u64) {
+    let (tasks, before) = (Handle::current().metrics().num_alive_tasks(), descriptors());
+    let (ran, mut servers) = (Ran::default(), JoinSet::new());
+    let mut relays = Vec::new();
+    for _ in 0..NODES {
+        relays.push(Relay::start(server(&ran, &mut servers).await).await);
+    }
+    let (pool, service) = upstream(&relays, &link);
+    let (stop, stopped) = watch::channel(false);
+    let mut clients = JoinSet::new();
+    for number in 0..SESSIONS {
+        clients.spawn(client(service.clone(), number, seed, stopped.clone()));
+    }
+    storm(&relays, &mut fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
+    stop.send_replace(true);
+    let counts = clients.join_all().await;
+    let answered: usize = counts.iter().map(|count| count.answered).sum();
+    let failed: usize = counts.iter().map(|count| count.failed).sum();
+    println!("{:?}: {answered} calls answered, {failed} unsafe ones failed", link.connections);
+    assert!(answered > 10 * SESSIONS, "only {answered} calls were answered");
+    for (secret, times) in ran.lock().unwrap().iter() {
+        assert!(*times == 1 || secret.starts_with("safe"), "{secret} ran {times} times");
+    }
+    until("no call is in flight", || pool.nodes().all(|(_, node, _)| node.in_flight() == 0)).await;
+    drop((pool, service, relays, servers));
+    until("all tasks have ended", || Handle::current().metrics().num_alive_tasks() <= tasks).await;
+    until("all descriptors are closed", || descriptors() <= before).await;
+}
+
+/// One test, because descriptors are counted for the whole process.
+#[tokio::test]
+async fn nothing_is_lost_run_twice_mixed_up_or_left_behind() {
+    let seed = seed();
+    // The first timer and socket of a runtime leave something of their own.
+    let shared = Link::default().with_connections(Connections::Shared(NonZeroUsize::new(2).unwrap()));
+    weather(shared, seed).await;
+    weather(Link::default(), seed).await;
+}
