@@ -77,7 +77,8 @@ impl Link {
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn upstream(&self, dial: Dial) -> Upstream {
-        let (starts, idle, lifetime) = (Arc::new(Starts::default()), self.idle, self.lifetime);
+        let starts = Arc::new(Starts::new(dial.url().scheme() == "exec"));
+        let (idle, lifetime) = (self.idle, self.lifetime);
         let connect = move |calls_back: Arc<dyn Service>| {
             let (starts, dial) = (Arc::clone(&starts), dial.clone().with_service(calls_back));
             async move {

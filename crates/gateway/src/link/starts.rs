@@ -7,14 +7,20 @@ use switchboard_core::CallError;
 use tokio::time::Instant;
 
 const FIRST: Duration = Duration::from_millis(100);
+/// The longest pause between two starts of a program, which cost something.
 const LONGEST: Duration = Duration::from_secs(30);
+/// The longest pause between two connections to a server, which may be back at any time.
+const LONGEST_OF_SERVERS: Duration = Duration::from_secs(1);
 
 /// A connection that breaks sooner than this did not work.
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
 /// Counts attempts in a row that failed.
-#[derive(Debug, Default)]
-pub(super) struct Starts(Mutex<Failed>);
+#[derive(Debug)]
+pub(super) struct Starts {
+    longest: Duration,
+    failed: Mutex<Failed>,
+}
 
 #[derive(Debug, Default)]
 struct Failed {
@@ -23,9 +29,15 @@ struct Failed {
 }
 
 impl Starts {
+    /// Of a program, or of connections to a server.
+    pub(super) fn new(is_program: bool) -> Starts {
+        let longest = if is_program { LONGEST } else { LONGEST_OF_SERVERS };
+        Starts { longest, failed: Mutex::default() }
+    }
+
     /// Whether an attempt may be made now.
     pub(super) fn may_start(&self) -> Result<(), CallError> {
-        let failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let left = failed.until.map(|until| until.saturating_duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
             None => Ok(()),
@@ -38,15 +50,15 @@ impl Starts {
 
     /// An attempt failed.
     pub(super) fn failed(&self) {
-        let mut failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let pause = (FIRST * 2_u32.saturating_pow(failed.count)).min(LONGEST);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = (FIRST * 2_u32.saturating_pow(failed.count)).min(self.longest);
         failed.count = (failed.count + 1).min(16);
         failed.until = Some(Instant::now() + pause.mul_f64(0.5 + fastrand::f64() / 2.0));
     }
 
     /// A connection works.
     pub(super) fn worked(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Failed::default();
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Failed::default();
     }
 }
 
@@ -56,17 +68,22 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn pauses_grow_to_a_limit_and_end_with_success() {
-        let starts = Starts::default();
-        assert_eq!(starts.may_start(), Ok(()));
-        for _ in 0..40 {
+        for (is_program, longest) in [(true, LONGEST), (false, LONGEST_OF_SERVERS)] {
+            let starts = Starts::new(is_program);
+            assert_eq!(starts.may_start(), Ok(()));
+            for _ in 0..40 {
+                starts.failed();
+                assert!(starts.may_start().is_err());
+                tokio::time::advance(longest).await;
+                assert_eq!(starts.may_start(), Ok(()));
+            }
             starts.failed();
+            tokio::time::advance(longest.mul_f64(0.4)).await;
             assert!(starts.may_start().is_err());
-            tokio::time::advance(LONGEST).await;
+            starts.worked();
+            starts.failed();
+            tokio::time::advance(FIRST).await;
             assert_eq!(starts.may_start(), Ok(()));
         }
-        starts.worked();
-        starts.failed();
-        tokio::time::advance(FIRST).await;
-        assert_eq!(starts.may_start(), Ok(()));
     }
 }

@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_core::{
-    Call, Connections, Context, ErrorObject, Json, Origin, Outcome, Router, Service, Session,
+    Call, Connections, Context, ErrorObject, Json, Origin, Outcome, Router, Service, Session, Upstream,
 };
-use switchboard_gateway::{Attempts, CallProbe, Health, Hedge, Link, Pool, Retry};
+use switchboard_gateway::{Attempts, CallProbe, Health, Hedge, Link, Node, Pool, Retry};
 use switchboard_transport::Dial;
 use switchboard_transport::server::Server;
 use tokio::runtime::Handle;
@@ -67,31 +67,33 @@ async fn server(ran: &Ran, servers: &mut JoinSet<()>) -> SocketAddr {
     url.trim_start_matches("tcp://").parse().unwrap()
 }
 
-fn upstream(relays: &[Relay], link: &Link) -> (Pool, Attempts) {
+/// The pool of these nodes with retries and hedges, and each node alone.
+fn upstream(relays: &[Relay], link: &Link) -> (Pool, Attempts, Vec<Upstream>) {
     let mut health = Health::default();
     (health.every, health.timeout, health.fail, health.pass) = (50 * MS, 50 * MS, 2, 1);
     let builder = Pool::builder("u").health(health);
     let builder = if link.connections == Connections::PerClient { builder.pinned() } else { builder };
-    let pool = relays.iter().zip(["one", "two", "three", "four"]).fold(builder, |pool, (relay, name)| {
-        let dial = Dial::new(&relay.url).unwrap();
-        let probe = CallProbe::new(link.upstream(dial.clone()), "ping");
-        pool.node(link.node(name, dial).with_probe(probe))
+    let nodes: Vec<Upstream> =
+        relays.iter().map(|relay| link.upstream(Dial::new(&relay.url).unwrap())).collect();
+    let pool = nodes.iter().zip(["one", "two", "three", "four"]).fold(builder, |pool, (node, name)| {
+        let probe = CallProbe::new(node.clone(), "ping");
+        pool.node(Node::new(name, node.clone()).with_probe(probe))
     });
     let pool = pool.build();
     let (retry, hedge) = (Retry::times(6).with_budget(1.0), Hedge::After(40 * MS));
     let service = Attempts::new(pool.clone(), retry, Some(hedge), |call| call.method.as_str() == "safe");
-    (pool, service)
+    (pool, service, nodes)
 }
 
 /// Breaks and repairs nodes at random, one of which always works and at most one of which stalls.
-async fn storm(relays: &[Relay], random: &mut fastrand::Rng, until: Instant) {
+async fn storm(relays: &[Relay], nodes: &[Upstream], random: &mut fastrand::Rng, until: Instant) {
     let mut survivor = 0;
     while Instant::now() < until {
         if random.u8(..) < 50 {
-            survivor = random.usize(..NODES);
-            relays[survivor].set(Mode::Works);
-            // It takes a moment until calls find it.
-            tokio::time::sleep_until(Instant::now() + 200 * MS).await;
+            let next = random.usize(..NODES);
+            relays[next].set(Mode::Works);
+            works(&nodes[next]).await;
+            survivor = next;
         }
         let victim = random.usize(..NODES);
         let has_stalled = relays.iter().any(|relay| relay.mode() == Mode::Stalls);
@@ -110,6 +112,17 @@ async fn storm(relays: &[Relay], random: &mut fastrand::Rng, until: Instant) {
     for relay in relays {
         relay.set(Mode::Works);
     }
+}
+
+/// Waits until a node answers, and its health checks have seen that.
+async fn works(node: &Upstream) {
+    let begun = Instant::now();
+    let mut ticks = tokio::time::interval(5 * MS);
+    while !matches!(node.call(&Call::new("ping", None)).await.outcome, Outcome::Value(_)) {
+        assert!(begun.elapsed() < PATIENCE, "it does not come back");
+        ticks.tick().await;
+    }
+    tokio::time::sleep_until(Instant::now() + 120 * MS).await;
 }
 
 /// What became of the calls of a session.
@@ -134,7 +147,7 @@ async fn client(service: Attempts, number: usize, seed: u64, stop: watch::Receiv
         }
         let method = if random.bool() { "safe" } else { "unsafe" };
         let secret = format!("{method}-{number}-{turn}-{}", random.u64(..));
-        let params = Json::encode(&[secret.clone()]).unwrap();
+        let params = Json::encode(&(secret.clone(),)).unwrap();
         let mut cx = Context::default().with_session(session.clone());
         cx.deadline = Some(Instant::now() + PATIENCE);
         let call = Call::new(method, Some(params)).with_context(cx);
@@ -179,13 +192,13 @@ async fn weather(link: Link, seed: u64) {
     for _ in 0..NODES {
         relays.push(Relay::start(server(&ran, &mut servers).await).await);
     }
-    let (pool, service) = upstream(&relays, &link);
+    let (pool, service, nodes) = upstream(&relays, &link);
     let (stop, stopped) = watch::channel(false);
     let mut clients = JoinSet::new();
     for number in 0..SESSIONS {
         clients.spawn(client(service.clone(), number, seed, stopped.clone()));
     }
-    storm(&relays, &mut fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
+    storm(&relays, &nodes, &mut fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
     stop.send_replace(true);
     let counts = clients.join_all().await;
     let answered: usize = counts.iter().map(|count| count.answered).sum();
@@ -196,7 +209,7 @@ async fn weather(link: Link, seed: u64) {
         assert!(*times == 1 || secret.starts_with("safe"), "{secret} ran {times} times");
     }
     until("no call is in flight", || pool.nodes().all(|(_, node, _)| node.in_flight() == 0)).await;
-    drop((pool, service, relays, servers));
+    drop((pool, service, nodes, relays, servers));
     until("all tasks have ended", || Handle::current().metrics().num_alive_tasks() <= tasks).await;
     until("all descriptors are closed", || descriptors() <= before).await;
 }
