@@ -18,7 +18,7 @@ const LEAST: u64 = 20;
 /// A circuit breaker: when too many calls fail, further ones fail at once with -32004 for a while. Then one call is let through; if it
 /// succeeds, so are all others.
 ///
-/// Errors that methods return for reasons of their own are not failures. Clones share their state.
+/// Ordinary errors of methods are not failures. Clones share their state.
 ///
 /// # Examples
 ///

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallLimits {
-    /// The longest time: then callers get -32003, and the upstream is told to stop.
+    /// The longest time: then callers get -32003, and the call is cancelled at the upstream.
     pub time: Option<Duration>,
     /// The largest result or error, in bytes: a larger one is replaced by -32007.
     pub reply: Option<usize>,

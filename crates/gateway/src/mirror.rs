@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 /// How many copies are on their way at once. Further calls are not copied.
 const MOST: usize = 64;
 
-/// Sends copies of calls to a second upstream, whose answers nobody gets. They can be compared with those of the first.
+/// Sends copies of calls to a second upstream, and drops its answers. They can be compared with those of the first.
 ///
 /// Use it only for methods that are safe to call twice. A copy never delays its call. Clones share their counts.
 #[derive(Clone)]

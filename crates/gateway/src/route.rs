@@ -75,7 +75,7 @@ impl Route {
         self
     }
 
-    /// Uses this service for the calls that go to this upstream, instead of its own: with other policies, for instance.
+    /// Uses this service for the calls that go to this upstream, instead of the default one: with other policies, for instance.
     #[must_use]
     pub fn through(mut self, upstream: impl Into<Box<str>>, service: Arc<dyn Service>) -> Route {
         self.services.insert(upstream.into(), service);

@@ -12,7 +12,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// How a server failed, if it did. An error that a method returned for a reason of its own is not a failure.
+    /// How a server failed, if it did. An ordinary error of a method is not a failure.
     pub(crate) fn of(reply: &Reply) -> Option<Failure> {
         let Outcome::Error(error) = &reply.outcome else { return None };
         match error.local() {

@@ -9,7 +9,7 @@ use switchboard::cache::Cache;
 use switchboard::gateway::Pool;
 use switchboard::{Call, Json, Layer, Peer, Reply, ReplyFuture, Service};
 
-/// The subscriptions of Ethereum nodes, which are no methods.
+/// The subscriptions of Ethereum nodes, which look like methods in the configuration.
 const ETHEREUM: [&str; 4] = ["newHeads", "logs", "newPendingTransactions", "syncing"];
 
 /// The pause before a subscription that ended is opened again.

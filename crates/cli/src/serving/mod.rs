@@ -1,4 +1,4 @@
-//! Runs a server until it is told to stop: what `serve` and `gateway` have in common.
+//! Runs a server until a signal stops it: what `serve` and `gateway` have in common.
 
 mod options;
 

@@ -64,7 +64,7 @@ impl Eject {
     /// Whether one more node may be ejected.
     fn has_room(&self, nodes: &[Arc<Node>], now: Instant) -> bool {
         let ejected = nodes.iter().filter(|node| node.skipped(now).is_some()).count();
-        #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 nodes")]
+        #[expect(clippy::cast_precision_loss, reason = "pools are small")]
         let has_room = (ejected + 1) as f64 <= self.most * nodes.len() as f64;
         has_room
     }
