@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use http::HeaderName;
 use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
@@ -25,6 +26,9 @@ use crate::failure::Failure;
 use crate::served::Served;
 use crate::tools::{self, Tools};
 use crate::{demo, proxy};
+
+/// What answers may say about where they come from: a cache, or a server that was tried again.
+const NOTES: [&str; 3] = ["age", "cache", "switchboard-attempts"];
 
 /// The parts of a server that outlive its configuration.
 pub(crate) struct Assembly {
@@ -302,7 +306,8 @@ fn endpoint(config: &Config) -> Result<EndpointOptions, Failure> {
         origins => Origins::only(origins).map_err(wrong)?,
     };
     let cors = config.cors.then(Cors::default);
-    let options = EndpointOptions::default().with_hosts(hosts).with_origins(origins).with_cors(cors);
+    let mut options = EndpointOptions::default().with_hosts(hosts).with_origins(origins).with_cors(cors);
+    options.reply_headers.extend(NOTES.map(HeaderName::from_static));
     let options = options.route("/openrpc.json", DocumentRoute);
     let options = match config.proxy_for.is_empty() {
         true => options,
