@@ -7,7 +7,8 @@
 //! - [`Link`]: how connections to a node are made, shared and ended;
 //! - [`Attempts`]: [retries](Retry) and [hedging](Hedge) of calls that are safe to send twice;
 //! - [`Breaker`]: a rest for an upstream that fails;
-//! - [`CallLimits`], [`Mirror`], [`Fault`]: time and size of answers, copies for a second upstream, faults on purpose.
+//! - [`CallLimits`], [`Mirror`], [`Fault`]: time and size of answers, copies for a second upstream, faults on purpose;
+//! - [`Mock`]: a server that exists only as a description.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -20,6 +21,7 @@ mod gateway;
 mod limit;
 mod link;
 mod mirror;
+mod mock;
 mod percentile;
 mod pinned;
 mod pool;
@@ -38,6 +40,7 @@ pub use gateway::{Gateway, GatewayBuilder, GatewayError};
 pub use limit::CallLimits;
 pub use link::{CallProbe, ConnectProbe, Link};
 pub use mirror::{Mirror, MirrorCounts};
+pub use mock::Mock;
 pub use pool::{Balance, Eject, Health, Node, Pool, PoolBuilder, Probe, Skipped, Sticky};
 pub use rewrite::Rewrite;
 pub use route::{ParamsForm, Route};

@@ -1,19 +1,22 @@
 //! The servers of an upstream from their configuration.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use switchboard::gateway::{
-    Balance, CallProbe, ConnectProbe, Eject, Health, Link, Node, Pool, PoolBuilder, Sticky,
+    Balance, CallProbe, ConnectProbe, Eject, Health, Link, Mock, Node, Pool, PoolBuilder, Sticky,
 };
+use switchboard::openrpc::{Discovery, Generator};
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
-use switchboard::{AllowedNames, Connections, Dial, Limits, Settings};
+use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings};
 
 use super::mcp::McpServer;
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
 use crate::failure::Failure;
 use crate::target::Secret;
+use crate::{demo, source};
 
 /// Headers that belong to a trace.
 const TRACE: [&str; 2] = ["traceparent", "tracestate"];
@@ -92,6 +95,9 @@ fn connections(upstream: &UpstreamConfig) -> Connections {
 }
 
 fn node(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result<Node, Failure> {
+    if let Some(inside) = inside(node)? {
+        return Ok(inside.with_weight(node.weight).with_priority(node.priority));
+    }
     let dial = dial(node, upstream, config)?;
     let is_program = node.scheme() == "exec";
     let names = TRACE.into_iter().map(str::to_owned).chain(upstream.forward.iter().cloned());
@@ -109,6 +115,22 @@ fn node(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result
         Some(None) if !is_program => built.with_probe(ConnectProbe::new(dial)),
         _ => built,
     })
+}
+
+/// A server inside this process: the demo, or answers made up from a document.
+fn inside(node: &NodeConfig) -> Result<Option<Node>, Failure> {
+    if node.scheme() == "demo" {
+        let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
+        return Ok(Some(Node::new(node.shown.as_str(), router)));
+    }
+    let Some(path) = node.url.strip_prefix("mock:") else { return Ok(None) };
+    let document = source::file(Path::new(path))?;
+    // What it answers to `rpc.discover` is the document.
+    let mock = Mock::new(document).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+    let discovery = Discovery::new(Generator::new(mock.info()));
+    let router = discovery.build(Router::builder().mount_described("", mock));
+    let router = router.map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+    Ok(Some(Node::new(node.shown.as_str(), router)))
 }
 
 fn dial(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result<Dial, Failure> {
