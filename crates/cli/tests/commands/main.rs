@@ -27,6 +27,8 @@ mod ending;
 mod examples;
 #[cfg(unix)]
 mod far;
+#[cfg(target_os = "linux")]
+mod gateway;
 mod generate;
 #[cfg(unix)]
 mod hostile;
