@@ -46,15 +46,44 @@ macro_rules! over_every_carrier {
             tcp => $crate::carriers::Stream { over: $crate::carriers::Over::Tcp, framing: $crate::Framing::JsonStream },
             unix => $crate::carriers::Stream { over: $crate::carriers::Over::Unix, framing: $crate::Framing::JsonStream },
             stdio => $crate::carriers::Stream { over: $crate::carriers::Over::Stdio, framing: $crate::Framing::Lines },
-            ws_to_tcp => $crate::carriers::Proxied { front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "tcp://127.0.0.1:0" },
+            ws_to_tcp => $crate::carriers::Proxied {
+                front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "tcp://127.0.0.1:0", by: $crate::carriers::By::Proxy,
+            },
             tcp_to_ws => $crate::carriers::Proxied {
                 front: $crate::carriers::Stream { over: $crate::carriers::Over::Tcp, framing: $crate::Framing::JsonStream },
-                upstream: "ws://127.0.0.1:0",
+                upstream: "ws://127.0.0.1:0", by: $crate::carriers::By::Proxy,
             },
-            http_to_ws => $crate::carriers::Proxied { front: $crate::carriers::Http, upstream: "ws://127.0.0.1:0" },
-            http_to_http => $crate::carriers::Proxied { front: $crate::carriers::Http, upstream: "http://127.0.0.1:0" },
-            sse_to_ws => $crate::carriers::Proxied { front: $crate::carriers::Sse, upstream: "ws://127.0.0.1:0" },
-            sse_to_http => $crate::carriers::Proxied { front: $crate::carriers::Sse, upstream: "http://127.0.0.1:0" },
+            http_to_ws => $crate::carriers::Proxied {
+                front: $crate::carriers::Http, upstream: "ws://127.0.0.1:0", by: $crate::carriers::By::Proxy,
+            },
+            http_to_http => $crate::carriers::Proxied {
+                front: $crate::carriers::Http, upstream: "http://127.0.0.1:0", by: $crate::carriers::By::Proxy,
+            },
+            sse_to_ws => $crate::carriers::Proxied {
+                front: $crate::carriers::Sse, upstream: "ws://127.0.0.1:0", by: $crate::carriers::By::Proxy,
+            },
+            sse_to_http => $crate::carriers::Proxied {
+                front: $crate::carriers::Sse, upstream: "http://127.0.0.1:0", by: $crate::carriers::By::Proxy,
+            },
+            ws_to_tcp_by_gateway => $crate::carriers::Proxied {
+                front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "tcp://127.0.0.1:0", by: $crate::carriers::By::OwnGateway,
+            },
+            ws_to_tcp_by_shared_gateway => $crate::carriers::Proxied {
+                front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "tcp://127.0.0.1:0", by: $crate::carriers::By::SharedGateway,
+            },
+            tcp_to_ws_by_gateway => $crate::carriers::Proxied {
+                front: $crate::carriers::Stream { over: $crate::carriers::Over::Tcp, framing: $crate::Framing::JsonStream },
+                upstream: "ws://127.0.0.1:0", by: $crate::carriers::By::SharedGateway,
+            },
+            http_to_ws_by_gateway => $crate::carriers::Proxied {
+                front: $crate::carriers::Http, upstream: "ws://127.0.0.1:0", by: $crate::carriers::By::SharedGateway,
+            },
+            http_to_http_by_gateway => $crate::carriers::Proxied {
+                front: $crate::carriers::Http, upstream: "http://127.0.0.1:0", by: $crate::carriers::By::OwnGateway,
+            },
+            sse_to_tcp_by_gateway => $crate::carriers::Proxied {
+                front: $crate::carriers::Sse, upstream: "tcp://127.0.0.1:0", by: $crate::carriers::By::SharedGateway,
+            },
         }
     };
     ($check:ident: $($name:ident => $carrier:expr,)+) => {

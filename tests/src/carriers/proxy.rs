@@ -1,10 +1,12 @@
 //! A second Switchboard between the client and the service: one carrier in front of it, another behind it.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use switchboard_core::{Service, Settings, Upstream, Version, Versions};
+use switchboard_core::{Connections, Service, Settings, Upstream, Version, Versions};
+use switchboard_gateway::{Attempts, Backend, Gateway, Link, Pool, Retry};
 use switchboard_transport::Dial;
 use switchboard_transport::server::Server;
 use tokio::task::JoinSet;
@@ -18,12 +20,25 @@ pub struct Proxied<C> {
     pub front: C,
     /// What the proxy connects with: the URL of a server, with port 0.
     pub upstream: &'static str,
+    /// What forwards the calls.
+    pub by: By,
+}
+
+/// What forwards calls.
+#[derive(Clone, Copy, Debug)]
+pub enum By {
+    /// A proxy: nothing but an upstream.
+    Proxy,
+    /// A gateway with one connection for all clients.
+    SharedGateway,
+    /// A gateway with a connection for each client.
+    OwnGateway,
 }
 
 impl<C: Carrier> Carrier for Proxied<C> {
     fn name(&self) -> &'static str {
         let scheme = self.upstream.split(':').next().unwrap_or_default();
-        format!("{} to {scheme}", self.front.name()).leak()
+        format!("{} to {scheme} by {:?}", self.front.name(), self.by).leak()
     }
 
     /// What answers look like is up to the front. None of the transcripts for its kind needs more than every upstream can do.
@@ -44,8 +59,14 @@ impl<C: Carrier> Carrier for Proxied<C> {
             // The limits are those of the side that clients see: a request may have a member more on its way from there.
             let behind = Settings::default().with_profile(settings.profile.clone());
             let upstream = Running::start(self.upstream, service, behind.clone()).await;
-            let forwarding = super::upstream(&upstream.url, behind);
-            let front = self.front.open(Arc::new(forwarding), settings).await;
+            let forwarding: Arc<dyn Service> = match self.by {
+                By::Proxy => Arc::new(super::upstream(&upstream.url, behind)),
+                By::SharedGateway => {
+                    Arc::new(gateway(&upstream.url, behind, Connections::Shared(NonZeroUsize::MIN)))
+                }
+                By::OwnGateway => Arc::new(gateway(&upstream.url, behind, Connections::PerClient)),
+            };
+            let front = self.front.open(forwarding, settings).await;
             Box::new(Open { front, _upstream: upstream }) as Box<dyn Line>
         })
     }
@@ -93,7 +114,19 @@ impl Running {
 /// When it is not a URL, or outside of a runtime.
 #[must_use]
 pub fn upstream(url: &str, settings: Settings) -> Upstream {
+    dial(url, settings).upstream()
+}
+
+/// The server at this URL behind a gateway that has no other.
+fn gateway(url: &str, settings: Settings, connections: Connections) -> Gateway {
+    let node = Link::default().with_connections(connections).node("node", dial(url, settings));
+    let pool = Pool::builder("pool").node(node).build();
+    let service = Attempts::new(pool, Retry::default(), None, |_| false);
+    Gateway::builder().backend(Backend::new("backend", "", service)).build().expect("it has one upstream")
+}
+
+fn dial(url: &str, settings: Settings) -> Dial {
     let is_v1 = settings.profile.versions == Versions::V1;
     let version = if is_v1 { Version::V1 } else { Version::V2 };
-    Dial::new(url).expect("it is a URL").with_settings(settings).with_version(version).upstream()
+    Dial::new(url).expect("it is a URL").with_settings(settings).with_version(version)
 }
