@@ -24,6 +24,7 @@ const OWN: &[Key] = &[
         "--profile",
         "which protocol it speaks on top of JSON-RPC",
     ),
+    inner("version", Kind::Choice(&["1.0", "2.0"]), "\"2.0\"", "version of JSON-RPC that it speaks"),
     live(
         "sessions",
         Kind::Either(&[Kind::Choice(&["shared", "per-client"]), Kind::Count]),

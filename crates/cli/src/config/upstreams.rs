@@ -20,6 +20,8 @@ pub(crate) struct UpstreamConfig {
     /// What its methods start with; by default `NAME/`.
     pub(crate) prefix: String,
     pub(crate) profile: Profile,
+    /// Whether it speaks JSON-RPC 1.0.
+    pub(crate) is_v1: bool,
     /// At least one.
     pub(crate) nodes: Vec<NodeConfig>,
     /// None leaves it to the transport and the profile.
@@ -131,6 +133,7 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
         name: name.to_owned(),
         prefix: reader.text("prefix").unwrap_or_else(|| format!("{name}/")),
         profile,
+        is_v1: reader.choice("version") == "1.0",
         sessions: reader.one("sessions", sessions),
         env: reader.pairs("env", variable, text),
         cwd: cwd(reader, &nodes),

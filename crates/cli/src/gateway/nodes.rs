@@ -10,7 +10,7 @@ use switchboard::gateway::{
 };
 use switchboard::openrpc::{Discovery, Generator};
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
-use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings};
+use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings, Version, Versions};
 
 use super::mcp::McpServer;
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
@@ -140,7 +140,11 @@ fn dial(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result
     let mut dial = Dial::new(&node.url).map_err(|error| wrong(&error))?;
     // A gateway passes on what its own limits let through.
     let limits = Limits::default().with_frame(config.body).with_members(usize::MAX);
-    dial = dial.with_settings(Settings::default().with_limits(limits)).with_headers(headers(upstream)?);
+    let settings = Settings::default().with_limits(limits).with_profile(dialect(upstream));
+    dial = dial.with_settings(settings).with_headers(headers(upstream)?);
+    if upstream.is_v1 {
+        dial = dial.with_version(Version::V1);
+    }
     for (name, value) in &upstream.env {
         dial = dial.with_env(name, value);
     }
@@ -151,6 +155,19 @@ fn dial(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result
         dial = dial.with_tls(tls(upstream).map_err(|error| wrong(&error))?);
     }
     Ok(dial)
+}
+
+/// What may be sent to the upstream, and how.
+fn dialect(upstream: &UpstreamConfig) -> switchboard::Profile {
+    let dialect = match upstream.profile {
+        Profile::Ethereum => switchboard::Profile::ethereum(),
+        Profile::Lsp => switchboard::Profile::lsp(),
+        Profile::Plain | Profile::Mcp => switchboard::Profile::default(),
+    };
+    match upstream.is_v1 {
+        true => dialect.with_versions(Versions::V1).with_call_options(false),
+        false => dialect,
+    }
 }
 
 fn headers(upstream: &UpstreamConfig) -> Result<HeaderMap, Failure> {

@@ -8,6 +8,7 @@ use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
 const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+const GATEWAY: &str = include_str!("../../../../docs/gateway.md");
 const MCP: &str = include_str!("../../../../docs/mcp.md");
 const MCP_ADAPTERS: &str = include_str!("../../../../docs/mcp-adapters.md");
 const TAPPING: &str = include_str!("../../../../docs/tapping.md");
@@ -105,6 +106,16 @@ fn install_and_sessions(heading: &str) -> (Vec<Block>, Vec<Block>) {
 fn configuration_files_work_as_the_page_says() {
     let mut replay = Replay::new("configuration");
     replay.run(&blocks(CONFIGURATION));
+}
+
+#[test]
+fn servers_are_behind_a_gateway_as_the_page_says() {
+    for heading in
+        ["One server", "A program over WebSocket", "Several servers", "Several copies of a server", "Routes"]
+    {
+        let mut replay = Replay::new(&format!("gateway-{}", heading.replace(' ', "-")));
+        replay.run(&blocks(section(GATEWAY, heading)));
+    }
 }
 
 #[test]

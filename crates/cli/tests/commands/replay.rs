@@ -2,7 +2,7 @@
 //!
 //! - In a block marked `console` a line that begins with `$ ` is a command, and the lines that follow are its output at a terminal, in which `…`
 //!   stands for any text.
-//! - A block marked `sh` is a script that succeeds; one that begins with `switchboard serve` or `switchboard tap` runs until the replay ends.
+//! - A block marked `sh` is a script that succeeds; one that begins with `switchboard serve`, `gateway` or `tap` runs until the replay ends.
 //!
 //! Servers listen on free ports instead of those on the page.
 
@@ -112,6 +112,7 @@ impl Replay {
             match block.language.as_str() {
                 "console" => self.session(block),
                 "sh" if block.text.starts_with("switchboard serve") => self.serve(block.text.trim_end()),
+                "sh" if block.text.starts_with("switchboard gateway") => self.serve(block.text.trim_end()),
                 "sh" if block.text.starts_with("switchboard tap") => self.tap(block.text.trim_end()),
                 "sh" => self.script(&block.text),
                 _ => {}

@@ -2,6 +2,7 @@
 
 mod children;
 mod discovery;
+mod examples;
 mod guarded;
 
 use std::net::TcpListener;
