@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard::access::Pattern;
-use switchboard::gateway::{Backend, Breaker, Discovered, Pool};
+use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry};
 use switchboard::openrpc::remote::RemoteError;
 use switchboard::{Call, CallError, Describe as _, Dialect, Service};
 use tokio::sync::watch;
@@ -122,7 +122,9 @@ impl Upstream {
 
 fn discovered(config: &UpstreamConfig, pool: &Pool) -> Result<Discovered, Failure> {
     let Some(path) = &config.openrpc else {
-        return Ok(Discovered::watch(pool.clone(), safe_methods(config)));
+        // If one server is down, another one knows the methods, too.
+        let asking = Attempts::new(pool.clone(), Retry::default(), None, |_| true);
+        return Ok(Discovered::watch(asking, safe_methods(config)));
     };
     let document = source::file(path)?;
     Discovered::from_document(document, safe_methods(config))

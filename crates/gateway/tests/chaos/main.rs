@@ -214,12 +214,34 @@ async fn weather(link: Link, seed: u64) {
     until("all descriptors are closed", || descriptors() <= before).await;
 }
 
+/// Sessions that call once and end, each with its own connection or process.
+async fn cycles() {
+    let (tasks, before) = (Handle::current().metrics().num_alive_tasks(), descriptors());
+    let (ran, mut servers) = (Ran::default(), JoinSet::new());
+    let address = server(&ran, &mut servers).await;
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gateway/server.sh");
+    let program = format!("exec:sh '{script}' /dev/null");
+    let (many, few) = if cfg!(debug_assertions) { (500, 10) } else { (10_000, 100) };
+    for (url, count) in [(format!("tcp://{address}"), many), (program, few)] {
+        let upstream = Link::default().upstream(Dial::new(&url).unwrap());
+        for _ in 0..count {
+            let session = Session::new(Origin::default());
+            let call = Call::new("ping", None).with_context(Context::default().with_session(session));
+            let reply = upstream.call(&call).await;
+            assert!(matches!(reply.outcome, Outcome::Value(_)), "{url}: {reply:?}");
+        }
+    }
+    drop(servers);
+    until("all tasks have ended", || Handle::current().metrics().num_alive_tasks() <= tasks).await;
+    until("all descriptors are closed", || descriptors() <= before).await;
+}
+
 /// One test, because descriptors are counted for the whole process.
 #[tokio::test]
 async fn nothing_is_lost_run_twice_mixed_up_or_left_behind() {
     let seed = seed();
-    // The first timer and socket of a runtime leave something of their own.
     let shared = Link::default().with_connections(Connections::Shared(NonZeroUsize::new(2).unwrap()));
     weather(shared, seed).await;
     weather(Link::default(), seed).await;
+    cycles().await;
 }

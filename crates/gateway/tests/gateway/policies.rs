@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use switchboard_core::{Call, CallError, Code, Layer, Service};
-use switchboard_gateway::{Fault, Mirror};
+use futures_util::StreamExt;
+use switchboard_core::{Call, CallError, Code, Layer, Outcome, Reply, ReplyFuture, Service, service_fn};
+use switchboard_gateway::{Attempts, Breaker, CallLimits, Fault, Hedge, Mirror, Node, Pool, Retry};
 use tokio::time::Instant;
 
 use crate::fakes::{Fake, Mood, call, code, error, name};
@@ -96,4 +97,23 @@ async fn faults_delay_refuse_and_cut_calls() {
     assert_eq!(server.take_asked(), 1, "the call ran, its answer was lost");
     let rare = faulty(Fault::default().with_error(Some(Code(-32050))).with_traffic(0.0));
     assert_eq!(name(&rare.call(&call()).await), "server");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_passes_every_layer() {
+    let count =
+        service_fn(|_: &Call| ReplyFuture::ready(Reply::stream(futures_util::stream::iter([1, 2, 3]))));
+    let pool = Pool::builder("u").node(Node::new("one", count)).build();
+    let attempts = Attempts::new(pool.clone(), Retry::default(), Some(Hedge::After(MS)), |_| true);
+    let limits = CallLimits::default().with_time(Some(50 * MS)).with_reply(Some(1));
+    let mirror = Mirror::new(Arc::new(Fake::new("second")), 1.0).with_diff();
+    let layers: [&dyn Layer; 4] = [&Breaker::default(), &Fault::default(), &limits, &mirror];
+    let service = layers
+        .into_iter()
+        .fold(Arc::new(attempts) as Arc<dyn Service>, |service, layer| layer.layer(service));
+    let reply = service.call(&call()).await;
+    let Outcome::Stream(items) = reply.outcome else { panic!("{reply:?}") };
+    let items: Vec<i64> = items.map(|item| item.unwrap().decode::<i64>().unwrap()).collect().await;
+    assert_eq!(items, [1, 2, 3]);
+    assert!(pool.nodes().all(|(_, node, _)| node.in_flight() == 0));
 }
