@@ -1,11 +1,11 @@
 //! Servers in processes of their own, and how much CPU time and memory they use.
 
 use std::io::{self, BufRead, BufReader, Error, Read};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
@@ -37,7 +37,7 @@ impl Process {
     /// When it is not built or cannot be started.
     pub fn start_stdio(name: &str, workers: usize) -> io::Result<Self> {
         if name == SHIPPED {
-            return Self::spawn(shipped(&["--stdio"], workers)?.stderr(Stdio::null()));
+            return Self::spawn(program("serve", &["--stdio"], workers)?.stderr(Stdio::null()));
         }
         Self::spawn(&mut own("stdio", name, workers)?)
     }
@@ -92,13 +92,24 @@ impl Server {
             return Self::spawn(&mut own("server", name, workers)?);
         }
         let listen = ["--listen", "http://127.0.0.1:0", "--max-batch", "10000", "--max-connections", "20000"];
-        let mut process = Process::spawn(shipped(&listen, workers)?.stderr(Stdio::piped()))?;
-        let said = process.child.stderr.as_mut().ok_or_else(|| Error::other("the server has no output"))?;
-        // The pipe stays open, so that the server can go on writing.
-        let mut lines = BufReader::new(said).lines();
-        let address = lines.find_map(|line| line.ok()?.strip_prefix("Listening on http://")?.parse().ok());
-        let address =
-            address.ok_or_else(|| Error::other("`switchboard serve` does not say where it listens"))?;
+        Shipped::start("serve", &listen, workers)?.into_server()
+    }
+
+    /// Starts another program, which listens at this address.
+    ///
+    /// # Errors
+    /// When it is not installed, or does not listen within five seconds.
+    pub fn other(program: &str, arguments: &[&str], address: &str) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        let process = Process::spawn(command.args(arguments).stderr(Stdio::null()))?;
+        let address: SocketAddr = address.parse().map_err(Error::other)?;
+        let until = Instant::now() + Duration::from_secs(5);
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() > until {
+                return Err(Error::other(format!("{program} does not listen on {address}")));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         Ok(Self { process, address })
     }
 
@@ -130,6 +141,47 @@ impl Server {
     }
 }
 
+/// The program that ships, with all places where it listens.
+#[derive(Debug)]
+pub struct Shipped {
+    process: Process,
+    urls: Vec<String>,
+}
+
+impl Shipped {
+    /// Starts a command of the program.
+    ///
+    /// # Errors
+    /// When it is not built, or does not say where it listens.
+    pub fn start(command: &str, arguments: &[&str], workers: usize) -> io::Result<Self> {
+        let mut process = Process::spawn(program(command, arguments, workers)?.stderr(Stdio::piped()))?;
+        let said = process.child.stderr.as_mut().ok_or_else(|| Error::other("the server has no output"))?;
+        // The pipe stays open, so that the server can go on writing.
+        let lines = BufReader::new(said).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+        let urls = lines.filter_map(|line| line.strip_prefix("Listening on ").map(str::to_owned)).collect();
+        Ok(Self { process, urls })
+    }
+
+    /// Where it listens with this scheme.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn address(&self, scheme: &str) -> io::Result<String> {
+        let place = |url: &String| Some(url.strip_prefix(scheme)?.strip_prefix("://")?.to_owned());
+        let address = self.urls.iter().find_map(place);
+        address.ok_or_else(|| Error::other(format!("`switchboard` does not listen on {scheme}")))
+    }
+
+    /// The server at its address for HTTP.
+    ///
+    /// # Errors
+    /// When it does not listen there.
+    pub fn into_server(self) -> io::Result<Server> {
+        let address = self.address("http")?.parse().map_err(Error::other)?;
+        Ok(Server { process: self.process, address })
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended by itself; waiting for it is what matters.
@@ -154,15 +206,15 @@ fn own(binary: &str, name: &str, workers: usize) -> io::Result<Command> {
 }
 
 /// A command that starts the program that ships.
-fn shipped(arguments: &[&str], workers: usize) -> io::Result<Command> {
+fn program(command: &str, arguments: &[&str], workers: usize) -> io::Result<Command> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/switchboard");
     if !path.exists() {
         let advice = "run `cargo build --release -p switchboard-cli` in the folder above benches/";
         return Err(Error::other(format!("{} is not built; {advice}", path.display())));
     }
-    let mut command = Command::new(path);
-    command.arg("serve").args(arguments).env("TOKIO_WORKER_THREADS", workers.to_string());
-    Ok(command)
+    let mut program = Command::new(path);
+    program.arg(command).args(arguments).env("TOKIO_WORKER_THREADS", workers.to_string());
+    Ok(program)
 }
 
 /// The path of another binary of this workspace, next to the one that runs.

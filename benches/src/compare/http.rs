@@ -76,7 +76,7 @@ pub(super) fn measure(
     })
 }
 
-async fn round(server: &Server, load: &mut Load, duration: Duration) -> io::Result<Vec<f64>> {
+pub(super) async fn round(server: &Server, load: &mut Load, duration: Duration) -> io::Result<Vec<f64>> {
     load.run(WARM_UP).await?;
     tokio::time::sleep(SETTLE).await;
     let before = (server.process.cpu_time()?, own_cpu_time()?);

@@ -8,6 +8,7 @@ use crate::report::Row;
 use crate::samples::Samples;
 
 pub mod batch;
+pub mod gateway;
 pub mod http;
 pub mod idle;
 pub mod in_process;
@@ -28,7 +29,7 @@ mod pipelined;
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     type Topic = fn(&Options) -> io::Result<Findings>;
-    let topics: [(&str, Topic); 11] = [
+    let topics: [(&str, Topic); 12] = [
         ("http", http::run),
         ("batch", batch::run),
         ("ws", ws::run),
@@ -40,6 +41,7 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         ("security", security::run),
         ("observability", observability::run),
         ("mcp", mcp::run),
+        ("gateway", gateway::run),
     ];
     let mut findings = Findings::default();
     for (_, topic) in topics.iter().filter(|(name, _)| options.wants(name)) {

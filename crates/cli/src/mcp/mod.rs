@@ -104,7 +104,8 @@ impl Mcp {
         updates.attach(&remote, &tools);
         let written = Written::default();
         let mut server = written.watch(self.server(&tools)?);
-        let url = self.listen.as_deref().unwrap_or("stdio");
+        // The path is that of the endpoint, not of the listener.
+        let url = self.listen.as_deref().map_or("stdio", origin);
         server.listen(url).await.map_err(|error| serving::explain(error, url))?;
         let urls: Vec<String> = server.urls().collect();
         output::note(&self.banner(&urls, tools.tools().len()));

@@ -121,11 +121,17 @@ fn a_server_without_a_description_is_an_error_with_a_way_out() {
 #[test]
 fn tools_are_methods_again() {
     let serving = Serving::start(&[]);
-    let adapter = Serving::spawn(program(&["mcp", &serving.url(), "--listen", "0", "--only", "math/*"]));
-    let place =
-        adapter.banner.strip_prefix("MCP on ").and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    let listening = |listen: &str| {
+        let adapter =
+            Serving::spawn(program(&["mcp", &serving.url(), "--listen", listen, "--only", "math/*"]));
+        let place = adapter.banner.strip_prefix("MCP on ").and_then(|rest| rest.split(' ').next());
+        (place.unwrap().to_owned(), adapter)
+    };
+    let (usual, _usual) = listening("0");
+    let (named, _named) = listening("http://127.0.0.1:0/tools");
+    assert!(usual.ends_with("/mcp") && named.ends_with("/tools"), "{usual} {named}");
     let program = format!("exec:{} mcp {} --only 'math/*'", env!("CARGO_BIN_EXE_switchboard"), serving.url());
-    for url in [program, place] {
+    for url in [program, usual, named] {
         let methods = Serving::start(&["--from-mcp", &url]);
         let call = |arguments: &[&str]| parts(run(&[&["call", &methods.url()], arguments].concat()));
         assert_eq!(call(&["math_add", "a=2", "b=3"]).1, "5\n", "{url}");
