@@ -110,9 +110,15 @@ fn configuration_files_work_as_the_page_says() {
 
 #[test]
 fn servers_are_behind_a_gateway_as_the_page_says() {
-    for heading in
-        ["One server", "A program over WebSocket", "Several servers", "Several copies of a server", "Routes"]
-    {
+    for heading in [
+        "One server",
+        "A program over WebSocket",
+        "Several servers",
+        "Several copies of a server",
+        "Routes",
+        "Answers that callers share",
+        "A server that does not exist yet",
+    ] {
         let mut replay = Replay::new(&format!("gateway-{}", heading.replace(' ', "-")));
         replay.run(&blocks(section(GATEWAY, heading)));
     }

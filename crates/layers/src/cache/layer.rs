@@ -108,7 +108,7 @@ impl Cached {
 impl State {
     /// The number of the rule for a call, and the key of its answer. None if the call passes.
     fn key(&self, call: &Call) -> Option<(usize, Vec<u8>)> {
-        if call.is_notification() || call.cx.wants_stream() {
+        if call.is_notification() {
             return None;
         }
         let is_about = |rule: &CacheRule| rule.methods.iter().any(|pattern| pattern.matches(&call.method));

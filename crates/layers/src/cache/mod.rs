@@ -16,7 +16,8 @@
 //! refreshing fails with an error that is not kept, the old answer stays until its time is over.
 //!
 //! **What is kept.** Values except `null`, unless the rule [keeps it](CacheRule::with_null); errors with a code that the rule
-//! [names](CacheRule::with_error). Never streams, notifications, and calls that ask for a stream. Everything beside an answer is kept with it.
+//! [names](CacheRule::with_error). Never streams and notifications. Callers that accept a
+//! stream have separate answers, because a method may answer them with one. Everything beside an answer is kept with it.
 //!
 //! **How much.** At most [so many bytes](Cache::with_bytes), which include keys and bookkeeping. Answers that are used seldom make room for others, so
 //! a caller that asks for many things once does not displace what others use. A single answer over an eighth of the size is not kept.

@@ -293,9 +293,13 @@ async fn streams_and_notifications_pass() {
     rig.fill(&call("", "get", "[]"), value("1")).await;
     let mut wanting = call("", "get", "[]");
     wanting.cx.insert(StreamWanted);
-    assert_eq!(rig.fill(&wanting, stream()).await, "stream none none");
+    assert_eq!(rig.fill(&wanting, stream()).await, "stream miss 0");
+    // A method that has no stream for them gives them a value, which is kept for others like them.
+    rig.fill(&wanting, value("2")).await;
+    assert_eq!(rig.cache.numbers().entries, 2);
+    assert!(rig.service.call(&wanting).now_or_never().is_some());
     let notified = rig.service.call(&Call::notification("get", Some(Json::parse("[]").unwrap())));
-    assert_eq!(rig.upstream.count(), 4);
+    assert_eq!(rig.upstream.count(), 5);
     drop(notified);
 }
 
