@@ -42,7 +42,8 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     ]) {
         let config = folder.write(&format!("{name}.toml"), &ours(&folder, name, &url))?;
         let arguments = ["--config", config.to_str().unwrap_or_default()];
-        servers.push((name.to_owned(), Shipped::start("gateway", &arguments, options.workers)?.into_server()?));
+        servers
+            .push((name.to_owned(), Shipped::start("gateway", &arguments, options.workers)?.into_server()?));
     }
     let nginx = folder.write("nginx.conf", &nginx(&folder, &http))?;
     servers.extend(other("nginx", &["-p", &folder.text(), "-c", &nginx.display().to_string()], NGINX)?);
