@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use switchboard_core::{Call, CallError, ErrorObject, Outcome, Peer, Remote, Reply, ReplyFuture, Service};
+use switchboard_openrpc::DISCOVER;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -134,8 +135,12 @@ impl Service for Expiring {
             return reply;
         }
         let flight = Flight::new(&self.shared);
+        // Some programs do not survive a method that they do not know. That says nothing about the calls of clients.
+        let is_question = call.method.as_str() == DISCOVER;
         reply.map(move |reply| {
-            flight.0.note(&reply);
+            if !is_question {
+                flight.0.note(&reply);
+            }
             reply.map_items(|items| items.through(|items| items.inspect(move |_| flight.0.note_use())))
         })
     }

@@ -170,3 +170,13 @@ async fn a_program_that_ends_at_once_is_not_started_for_every_call() {
     }
     assert!(ask(&server, call_in(&session)).await.is_ok());
 }
+
+#[tokio::test]
+async fn a_program_that_does_not_survive_discovery_is_started_for_clients() {
+    let (starts, needs) = (file("fragile"), file("fragile-needs"));
+    let server = Link::default().upstream(program(&starts, Some(&needs)));
+    let asked = server.call(&Call::new("rpc.discover", None)).await;
+    assert!(matches!(asked.outcome, Outcome::Error(_)), "{asked:?}");
+    std::fs::write(&needs, "").unwrap();
+    assert!(ask(&server, call_in(&session())).await.is_ok());
+}
