@@ -95,7 +95,7 @@ fn remove(params: &mut Value, pointer: &str) {
 }
 
 fn insert(params: &mut Value, pointer: &str, value: Value) -> Result<(), ErrorObject> {
-    let cannot = || ErrorObject::invalid_params(format!("there is no place {pointer} in these params"));
+    let cannot = || ErrorObject::invalid_params(format!("the params have no place for {pointer}"));
     let (parent, name) = split(pointer).ok_or_else(cannot)?;
     match params.pointer_mut(parent) {
         Some(Value::Object(members)) => {

@@ -151,7 +151,7 @@ impl Check {
         let begun = Instant::now();
         let mut bench = self.bench()?;
         self.find(&mut bench).await?;
-        // The other areas are about messages that are no requests of the stateless era.
+        // The messages of the other areas are not valid requests in the stateless era.
         if self.profile == Profile::Mcp && bench.found.mcp.sessions.is_none() {
             cases.retain(|case| case.area.starts_with(profile::MCP));
         }

@@ -155,16 +155,22 @@ pub(crate) fn write_headers<'a>(
     }
 }
 
-/// Sends a request on a new connection and reads the response.
-pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(Head, Bytes), String> {
+/// Sends a request on a new connection.
+async fn send(endpoint: &Endpoint, request: &Request) -> Result<Raw, String> {
     let mut raw = endpoint.open().await.map_err(|error| error.to_string())?;
-    // A server may answer before it has read everything, and stop reading.
     let bytes = request.bytes(endpoint);
     if let Some(tap) = &endpoint.tap {
         shown::request(tap, &bytes, &endpoint.headers);
     }
+    // A server may answer before it has read everything, and stop reading.
     let _ = raw.write_all(&bytes).await;
     let _ = raw.flush().await;
+    Ok(raw)
+}
+
+/// Sends a request on a new connection and reads the response.
+pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(Head, Bytes), String> {
+    let mut raw = send(endpoint, request).await?;
     let response = read(&mut raw, request.method, endpoint.limit).await;
     match (&endpoint.tap, &response) {
         (Some(tap), Ok((head, body))) => shown::response(tap, head, body),
@@ -176,13 +182,7 @@ pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(
 
 /// Sends a request on a new connection and reads the response up to its first event, or to its end if it is not an event stream.
 pub(crate) async fn first_event(endpoint: &Endpoint, request: &Request) -> Result<(Head, Bytes), String> {
-    let mut raw = endpoint.open().await.map_err(|error| error.to_string())?;
-    let bytes = request.bytes(endpoint);
-    if let Some(tap) = &endpoint.tap {
-        shown::request(tap, &bytes, &endpoint.headers);
-    }
-    let _ = raw.write_all(&bytes).await;
-    let _ = raw.flush().await;
+    let mut raw = send(endpoint, request).await?;
     let mut responses = Responses::to(request.method, endpoint.limit);
     loop {
         if let Some(Read::Response(body)) = responses.next()? {

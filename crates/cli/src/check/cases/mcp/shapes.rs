@@ -164,7 +164,7 @@ fn content(block: &Value) -> Shape {
         "image" | "audio" => text(block, "data").and_then(|_| text(block, "mimeType")).map(|_| ()),
         "resource" => contents_entry(object(block, "resource")?),
         "resource_link" => text(block, "uri").and_then(has_scheme),
-        other => Err(format!("there is no content of the type {other:?}")),
+        other => Err(format!("unknown content type {other:?}")),
     }
 }
 

@@ -64,7 +64,7 @@ async fn ends(bench: &mut Bench) -> Result<String, String> {
     shaken.result()?;
     shaken.notify(bench, INITIALIZED).await;
     let deadline = Instant::now() + bench.timeout;
-    let Some(line) = shaken.line() else { return Err("there is no connection".to_owned()) };
+    let Some(line) = shaken.line() else { return Err("the connection is closed".to_owned()) };
     line.finish().await.map_err(|error| error.to_string())?;
     while let Ok(received) = timeout_at(deadline, line.receive()).await {
         if let Received::Closed(_) = received {
