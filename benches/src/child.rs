@@ -157,8 +157,13 @@ impl Shipped {
         let mut process = Process::spawn(program(command, arguments, workers)?.stderr(Stdio::piped()))?;
         let said = process.child.stderr.as_mut().ok_or_else(|| Error::other("the server has no output"))?;
         // The pipe stays open, so that the server can go on writing.
-        let lines = BufReader::new(said).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
-        let urls = lines.filter_map(|line| line.strip_prefix("Listening on ").map(str::to_owned)).collect();
+        let lines = BufReader::new(said).lines().map_while(Result::ok);
+        let lines = lines.take_while(|line| !line.is_empty() && !line.starts_with("Press "));
+        let url = |line: String| {
+            let rest = line.strip_prefix("Listening on ").or_else(|| line.strip_prefix("MCP on "))?;
+            rest.split(' ').next().map(|url| url.trim_end_matches("/mcp").to_owned())
+        };
+        let urls = lines.filter_map(url).collect();
         Ok(Self { process, urls })
     }
 

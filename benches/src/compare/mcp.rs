@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::interleave;
 use super::pipelined::{CPU, RATE};
-use crate::child::{Process, Server};
+use crate::child::{Process, Server, Shipped};
 use crate::findings::Findings;
 use crate::goal::{Goal, Limit};
 use crate::options::Options;
@@ -32,9 +32,30 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialize
 const CALL: &str =
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":100,"b":7}}}"#;
 const ALONE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}},"name":"add","arguments":{"a":100,"b":7}}}"#;
+const PLAIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":{"a":100,"b":7}}"#;
 const ALONE_HEADERS: &str = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n";
 
-/// Compares over pipes, and over HTTP with sessions and without.
+/// What a caller over HTTP says.
+#[derive(Clone, Copy, PartialEq)]
+enum Wire {
+    /// MCP in a session.
+    Session,
+    /// MCP without sessions.
+    Stateless,
+    /// JSON-RPC without MCP.
+    Plain,
+}
+
+/// A proxy that forwards plain calls, and ours that makes tools of methods, by what its callers say.
+const HOP: &str = "plain hop";
+const HOPS: [(&str, &str, Wire); 3] = [
+    (HOP, "gateway", Wire::Plain),
+    ("switchboard mcp, with sessions", "mcp", Wire::Session),
+    ("switchboard mcp, stateless", "mcp", Wire::Stateless),
+];
+const CPU_OF_HOP: Ratio = Ratio { column: CPU, base: HOP };
+
+/// Compares over pipes, over HTTP with sessions and without, and as a proxy in front of a plain server.
 ///
 /// # Errors
 /// When a server does not start, or an answer is wrong.
@@ -43,8 +64,8 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     let section = section(format!("MCP over stdio, depth {DEPTH}"), vec![RATE, CPU], over_pipes(options)?);
     let goal = Goal::on_ratio_of(MCP, &section, OF_RMCP, Limit::AtLeast(10.0));
     findings.add(section, [goal]);
-    for (title, has_session) in [("with sessions", true), ("stateless", false)] {
-        let rows = over_http(options, has_session)?;
+    for (title, wire) in [("with sessions", Wire::Session), ("stateless", Wire::Stateless)] {
+        let rows = over_http(options, wire)?;
         let section = self::section(
             format!("MCP over HTTP, {title}, {CONNECTIONS} connections"),
             vec![RATE, CPU],
@@ -53,6 +74,16 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         let goal = Goal::on_ratio_of(MCP, &section, CPU_OF_RMCP, Limit::AtMost(0.5));
         findings.add(section, [goal]);
     }
+    let section = Section {
+        title: format!("in front of a plain server over HTTP, {CONNECTIONS} connections"),
+        columns: vec![RATE, CPU],
+        ratios: vec![CPU_OF_HOP],
+        rows: as_proxy(options)?,
+    };
+    let goals =
+        HOPS[1..].iter().map(|(name, ..)| Goal::on_ratio_of(name, &section, CPU_OF_HOP, Limit::AtMost(1.3)));
+    let goals: Vec<_> = goals.collect();
+    findings.add(section, goals);
     Ok(findings)
 }
 
@@ -152,10 +183,10 @@ async fn read_line(stream: &mut Join<Receiver, Sender>) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Whether an answer has the sum, and is the result of a tool.
+/// Whether an answer has the sum.
 fn is_right(answer: &[u8]) -> bool {
     let has = |part: &[u8]| answer.windows(part.len()).any(|window| window == part);
-    has(b"107") && has(b"\"content\"")
+    has(b"107") && has(b"\"result\"") && !has(b"\"isError\":true")
 }
 
 fn wrong(name: &str, answer: &[u8]) -> Error {
@@ -164,13 +195,28 @@ fn wrong(name: &str, answer: &[u8]) -> Error {
 }
 
 /// The rate and the CPU time of servers over HTTP.
-fn over_http(options: &Options, has_session: bool) -> io::Result<Vec<Row>> {
+fn over_http(options: &Options, wire: Wire) -> io::Result<Vec<Row>> {
+    let start = |name: &str| Ok((name.to_owned(), Server::start(name, options.workers)?, wire));
+    measure(options, "/", [MCP, RMCP].into_iter().map(start).collect::<io::Result<_>>()?)
+}
+
+/// The rate and the CPU time of proxies in front of one server.
+fn as_proxy(options: &Options) -> io::Result<Vec<Row>> {
+    let backend = Shipped::start("serve", &["--listen", "http://127.0.0.1:0"], options.workers)?;
+    let url = format!("http://{}", backend.address("http")?);
+    let start = |(name, command, wire): (&str, &str, Wire)| {
+        let proxy = Shipped::start(command, &[&url, "--listen", "http://127.0.0.1:0"], options.workers)?;
+        Ok((name.to_owned(), proxy.into_server()?, wire))
+    };
+    measure(options, "/mcp", HOPS.into_iter().map(start).collect::<io::Result<_>>()?)
+}
+
+fn measure(options: &Options, path: &str, servers: Vec<(String, Server, Wire)>) -> io::Result<Vec<Row>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut subjects = Vec::new();
-    for name in [MCP, RMCP] {
-        let server = Server::start(name, options.workers)?;
-        let callers = runtime.block_on(callers(name, server.address, has_session))?;
-        subjects.push((name.to_owned(), (server, Some(callers))));
+    for (name, server, wire) in servers {
+        let callers = runtime.block_on(callers(&name, server.address, path, wire))?;
+        subjects.push((name, (server, Some(callers))));
     }
     interleave(&mut subjects, options.rounds(), |(server, callers)| {
         let ready = callers.take().unwrap_or_default();
@@ -187,26 +233,28 @@ struct Caller {
     buffer: Vec<u8>,
 }
 
-async fn callers(name: &str, address: SocketAddr, has_session: bool) -> io::Result<Vec<Caller>> {
+async fn callers(name: &str, address: SocketAddr, path: &str, wire: Wire) -> io::Result<Vec<Caller>> {
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let mut caller = Caller { stream, request: Vec::new(), buffer: vec![0; 64 << 10] };
-        let headers = if has_session {
-            caller.request = post("", INITIALIZE);
+        let request = if wire == Wire::Session {
+            caller.request = post(path, "", INITIALIZE);
             let first = caller.exchange().await?.to_vec();
             let text = String::from_utf8_lossy(&first).to_ascii_lowercase();
             let id = text.split("mcp-session-id: ").nth(1).and_then(|rest| rest.split("\r\n").next());
             let id = id.ok_or_else(|| wrong(name, &first))?.to_owned();
             let headers = format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
-            caller.request = post(&headers, INITIALIZED);
+            caller.request = post(path, &headers, INITIALIZED);
             caller.exchange().await?;
-            headers
+            post(path, &headers, CALL)
+        } else if wire == Wire::Stateless {
+            post(path, ALONE_HEADERS, ALONE)
         } else {
-            ALONE_HEADERS.to_owned()
+            post("/", "", PLAIN)
         };
-        caller.request = post(&headers, if has_session { CALL } else { ALONE });
+        caller.request = request;
         let first = caller.exchange().await?;
         if !is_right(first) {
             return Err(wrong(name, first));
@@ -216,10 +264,10 @@ async fn callers(name: &str, address: SocketAddr, has_session: bool) -> io::Resu
     Ok(callers)
 }
 
-fn post(headers: &str, body: &str) -> Vec<u8> {
+fn post(path: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
-        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
     )
     .into_bytes()
 }
