@@ -76,7 +76,7 @@ impl Metadata {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let mut found = None;
-        self.visit_named(name, |value| {
+        self.visit_named(name, |_, value| {
             found = Some(value);
             false
         });
@@ -106,7 +106,7 @@ impl Metadata {
     #[inline(never)]
     fn single_of_others(&self, name: &str) -> Result<Option<&[u8]>, RepeatedName> {
         let (mut found, mut is_repeated) = (None, false);
-        self.visit_named(name, |value| {
+        self.visit_named(name, |_, value| {
             is_repeated = found.replace(value).is_some();
             !is_repeated
         });
@@ -151,8 +151,15 @@ impl Metadata {
     /// The entries with allowed names: those that may be forwarded.
     #[must_use]
     pub fn select(&self, allowed: &AllowedNames) -> Metadata {
-        let entries = self.entries().into_iter().filter(|(name, _)| allowed.contains(name));
-        entries.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect()
+        let mut selected = Vec::new();
+        for name in &*allowed.0 {
+            self.visit_named(name, |name, value| {
+                let name = String::from_utf8_lossy(name);
+                selected.push((name.into(), Bytes::copy_from_slice(value)));
+                true
+            });
+        }
+        Metadata((!selected.is_empty()).then(|| Arc::new(Fields::List(selected))))
     }
 
     /// These entries followed by the others.
@@ -200,20 +207,20 @@ impl Metadata {
         }
     }
 
-    /// Visits the values with this name.
+    /// Visits the values with this name, and how the name is written.
     #[inline]
-    fn visit_named<'a>(&'a self, name: &str, mut visit: impl FnMut(&'a [u8]) -> bool) {
+    fn visit_named<'a>(&'a self, name: &str, mut visit: impl FnMut(&'a [u8], &'a [u8]) -> bool) {
         match self.0.as_deref() {
             None => {}
             Some(Fields::Head(lines)) => visit_lines_named(lines, name, visit),
             Some(Fields::List(list)) => {
                 let mut named =
                     list.iter().filter(|(candidate, _)| is_name(candidate.as_bytes(), name.as_bytes()));
-                let _ = named.all(|(_, value)| visit(value));
+                let _ = named.all(|(name, value)| visit(name.as_bytes(), value));
             }
             Some(Fields::Other(source)) => {
                 source.visit(&mut |candidate, value| {
-                    !is_name(candidate.as_bytes(), name.as_bytes()) || visit(value)
+                    !is_name(candidate.as_bytes(), name.as_bytes()) || visit(candidate.as_bytes(), value)
                 });
             }
         }
@@ -276,7 +283,13 @@ impl Default for AllowedNames {
 
 impl<N: Into<Box<str>>> FromIterator<N> for AllowedNames {
     fn from_iter<I: IntoIterator<Item = N>>(names: I) -> AllowedNames {
-        AllowedNames(names.into_iter().map(Into::into).collect())
+        let mut all: Vec<Box<str>> = Vec::new();
+        for name in names.into_iter().map(Into::into) {
+            if !all.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
+                all.push(name);
+            }
+        }
+        AllowedNames(all.into())
     }
 }
 
@@ -307,14 +320,17 @@ fn visit_lines<'a>(lines: &'a [u8], visit: &mut dyn FnMut(&'a str, &'a [u8]) -> 
 }
 
 /// Looks for the colon only where it must be.
-fn visit_lines_named<'a>(lines: &'a [u8], name: &str, mut visit: impl FnMut(&'a [u8]) -> bool) {
+fn visit_lines_named<'a>(lines: &'a [u8], name: &str, mut visit: impl FnMut(&'a [u8], &'a [u8]) -> bool) {
     let mut rest = lines;
     while !rest.is_empty() {
         let end = memchr(b'\n', rest).unwrap_or(rest.len());
         let line = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();
-        let is_named = line.get(name.len()) == Some(&b':') && is_name(&line[..name.len()], name.as_bytes());
-        if is_named && !visit(line[name.len() + 1..].trim_ascii()) {
+        if line.get(name.len()) != Some(&b':') {
+            continue;
+        }
+        let (written, value) = line.split_at(name.len());
+        if is_name(written, name.as_bytes()) && !visit(written, value[1..].trim_ascii()) {
             return;
         }
     }

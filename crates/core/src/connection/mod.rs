@@ -61,6 +61,8 @@ pub struct Connection {
     scratch: Vec<u8>,
     /// Whether a batch has more to do, once others had their turn.
     is_paused: bool,
+    /// Whether what is queued has waited for others to add to it.
+    has_waited: bool,
     /// The longest frame since nothing was queued.
     longest: usize,
     unsent: Unsent,
@@ -137,6 +139,7 @@ impl Connection {
             streams: Outgoing::default(),
             scratch: Vec::new(),
             is_paused: false,
+            has_waited: false,
             longest: 0,
             unsent: Unsent::new(&session),
             is_held: false,
@@ -353,6 +356,16 @@ impl Connection {
         Ok(())
     }
 
+    /// Whether what was queued just now waits for its turn: tasks that are ready, too, may add to it, and all goes out in one write.
+    #[inline]
+    fn gives_way(&mut self, cx: &Context<'_>) -> bool {
+        self.has_waited = !self.has_waited && self.remote.has_queued();
+        if self.has_waited {
+            cx.waker().wake_by_ref();
+        }
+        self.has_waited
+    }
+
     /// Passes on what this side sends unasked.
     #[inline]
     fn send_queued(&mut self) {
@@ -465,6 +478,9 @@ impl Future for Connection {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.remote.register(cx);
+        if this.gives_way(cx) {
+            return Poll::Pending;
+        }
         let result = match this.step(cx) {
             Err(error) => Poll::Ready(Err(error)),
             Ok(is_busy) => {

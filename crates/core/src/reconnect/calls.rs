@@ -22,34 +22,52 @@ use crate::reply::{Reply, ReplyFuture};
 use crate::service::Service;
 
 /// Starts a call. If it can be sent, it is sent before this returns, so calls keep their order.
-pub(super) fn call(handle: &Arc<PeerHandle>, call: Call) -> ReplyFuture {
+pub(super) fn call(handle: &Arc<PeerHandle>, call: &Call) -> ReplyFuture {
     let terms = Terms { lane: Lane::Calls, deadline: call.cx.deadline, is_retry: false };
     let shared = &handle.shared;
-    let mut sending = send(shared, &Message::One(&call), terms);
-    if let Sending::Now(Sent { epoch, outcome: Replies::One(reply) }) = sending {
-        match reply.into_ready() {
-            Ok(reply) => match Loss::of(&reply) {
-                None => {
-                    shared.note_answer(epoch, &reply);
-                    return ReplyFuture::ready(resubscribing(handle, call, epoch, reply));
-                }
-                // It failed at once, so nothing was sent: it can wait for the next connection.
-                Some(Loss::Closed(error) | Loss::Unreachable(error)) => {
-                    shared.lose(epoch, error);
-                    sending = send(shared, &Message::One(&call), terms);
-                }
-                Some(Loss::ShuttingDown(_)) => {
-                    let outcome = Replies::One(ReplyFuture::ready(reply));
-                    sending = Sending::Now(Sent { epoch, outcome });
-                }
-            },
-            Err(reply) => sending = Sending::Now(Sent { epoch, outcome: Replies::One(reply) }),
+    let Some((epoch, peer)) = shared.connection(terms) else {
+        return asked(handle, call.clone(), send(shared, &Message::One(call), terms));
+    };
+    let reply = match Service::call(&peer, call).into_ready() {
+        Ok(reply) => reply,
+        Err(reply) => return sent(handle, call.clone(), epoch, reply),
+    };
+    match Loss::of(&reply) {
+        None => {
+            shared.note_answer(epoch, &reply);
+            ReplyFuture::ready(resubscribing(handle, call, epoch, reply))
+        }
+        // It failed at once, so nothing was sent: it can wait for the next connection.
+        Some(Loss::Closed(error) | Loss::Unreachable(error)) => {
+            shared.lose(epoch, error);
+            asked(handle, call.clone(), send(shared, &Message::One(call), terms))
+        }
+        Some(Loss::ShuttingDown(_)) => {
+            let outcome = Replies::One(ReplyFuture::ready(reply));
+            asked(handle, call.clone(), Sending::Now(Sent { epoch, outcome }))
         }
     }
+}
+
+/// Waits for the reply to a call that was sent. Usually there is one.
+fn sent(handle: &Arc<PeerHandle>, call: Call, epoch: u64, reply: ReplyFuture) -> ReplyFuture {
+    let handle = Arc::clone(handle);
+    ReplyFuture::pending(async move {
+        let reply = reply.await;
+        if Loss::of(&reply).is_none() {
+            handle.shared.note_answer(epoch, &reply);
+            return resubscribing(&handle, &call, epoch, reply);
+        }
+        asked(&handle, call, Sending::Now(Sent { epoch, outcome: Replies::Arrived(reply) })).await
+    })
+}
+
+/// Waits for the reply to a call that is sent, and sent again, when there is a connection.
+fn asked(handle: &Arc<PeerHandle>, call: Call, sending: Sending<Replies>) -> ReplyFuture {
     let handle = Arc::clone(handle);
     ReplyFuture::pending(async move {
         let (epoch, reply) = ask(&handle, &call, sending, Lane::Calls).await;
-        resubscribing(&handle, call, epoch, reply)
+        resubscribing(&handle, &call, epoch, reply)
     })
 }
 
@@ -66,7 +84,7 @@ pub(super) fn batch(
         let message = Message::Many(calls.iter().collect());
         let outcomes = exchange(&handle, message, sending, terms).await;
         let outcomes = outcomes.into_iter().zip(&calls);
-        outcomes.map(|((epoch, reply), call)| resubscribing(&handle, call.clone(), epoch, reply)).collect()
+        outcomes.map(|((epoch, reply), call)| resubscribing(&handle, call, epoch, reply)).collect()
     })
 }
 
@@ -91,6 +109,8 @@ pub(super) enum Message<'a> {
 /// The result.
 pub(super) enum Replies {
     One(ReplyFuture),
+    /// To a call that was sent.
+    Arrived(Reply),
     Many(Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>),
 }
 
@@ -116,6 +136,7 @@ impl Replies {
                 Ok(reply) => (vec![reply], false),
                 Err(reply) => (vec![reply.await], true),
             },
+            Replies::Arrived(reply) => (vec![reply], true),
             Replies::Many(replies) => (replies.await, true),
         }
     }
@@ -196,11 +217,11 @@ pub(super) fn wait_until(shared: &Shared, terms: Terms) -> Instant {
 }
 
 /// Wraps a stream: it is resubscribed if it may be, since to subscribe again runs the method again.
-fn resubscribing(handle: &Arc<PeerHandle>, call: Call, epoch: u64, reply: Reply) -> Reply {
+fn resubscribing(handle: &Arc<PeerHandle>, call: &Call, epoch: u64, reply: Reply) -> Reply {
     reply.map_items(|items| {
         let is_subscription = handle.shared.options.resubscribe && items.subscription().is_some();
         if is_subscription || call.is_repeatable() {
-            items.through(|items| ResubscribingItems::new(Arc::clone(handle), call, epoch, items))
+            items.through(|items| ResubscribingItems::new(Arc::clone(handle), call.clone(), epoch, items))
         } else {
             items.through(|items| HeldItems::new(Arc::clone(handle), items))
         }

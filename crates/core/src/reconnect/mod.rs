@@ -224,7 +224,7 @@ impl ReconnectingPeer {
 
 impl Service for ReconnectingPeer {
     fn call(&self, call: &Call) -> ReplyFuture {
-        calls::call(&self.0, call.clone())
+        calls::call(&self.0, call)
     }
 }
 

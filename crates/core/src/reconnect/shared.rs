@@ -73,6 +73,14 @@ impl Shared {
         receiver
     }
 
+    /// The connection that something may be sent over now, and its number.
+    pub(super) fn connection(&self, terms: Terms) -> Option<(u64, Peer)> {
+        match self.locked(|queue| queue.admit(terms)) {
+            Admission::Send(epoch, peer) => Some((epoch, peer)),
+            _ => None,
+        }
+    }
+
     /// Sends something now, or queues it until there is a connection.
     pub(super) fn send<T: Send + 'static>(
         self: &Arc<Shared>,

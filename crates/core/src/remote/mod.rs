@@ -217,10 +217,15 @@ impl RemoteShared {
 
 /// The driver's side.
 impl RemoteShared {
+    #[inline]
+    pub(crate) fn has_queued(&self) -> bool {
+        self.has_queued.load(Ordering::Acquire)
+    }
+
     /// Gives the driver everything that is queued; false if nothing is.
     #[inline]
     pub(crate) fn drain_into(&self, sink: &mut dyn FrameSink) -> bool {
-        let has_queued = self.has_queued.load(Ordering::Acquire);
+        let has_queued = self.has_queued();
         if has_queued {
             self.locked(|state| {
                 self.has_queued.store(false, Ordering::Release);

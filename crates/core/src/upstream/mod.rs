@@ -70,8 +70,8 @@ pub enum Connections {
     Shared(NonZeroUsize),
 }
 
-/// Connects; the upstream calls this service.
-type Connect = dyn Fn(Arc<dyn Service>) -> Connecting + Send + Sync;
+/// Connects for a session, or for all that share a connection; the upstream calls this service.
+type Connect = dyn Fn(Option<&Session>, Arc<dyn Service>) -> Connecting + Send + Sync;
 type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;
 /// Wraps the service that forwards calls of the upstream to the client of a session.
 type Wrap = dyn Fn(&Session, Arc<dyn Service>) -> Arc<dyn Service> + Send + Sync;
@@ -87,7 +87,7 @@ impl Shared {
         let one = |_| {
             let connect = Arc::clone(connect);
             let peer = ReconnectingPeer::with_options(
-                move || connect(Arc::new(service_fn(without_methods))),
+                move || connect(None, Arc::new(service_fn(without_methods))),
                 // Each call tries once: its caller knows best whether to wait for a server that is not there.
                 ReconnectOptions::default()
                     .with_on_demand(true)
@@ -120,8 +120,23 @@ impl Upstream {
         R: Future<Output = Result<Peer, E>> + Send + 'static,
         E: Into<CallError> + Send + 'static,
     {
-        let connect: Arc<Connect> = Arc::new(move |service| {
-            let connecting = connect(service);
+        Upstream::with_sessions(move |_, calls_back| connect(calls_back))
+    }
+
+    /// Like [`new`](Upstream::new), with a function that also gets the session that a connection is for: none if it is shared.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn with_sessions<F, R, E>(connect: F) -> Upstream
+    where
+        F: Fn(Option<&Session>, Arc<dyn Service>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Peer, E>> + Send + 'static,
+        E: Into<CallError> + Send + 'static,
+    {
+        let connect: Arc<Connect> = Arc::new(move |session, calls_back| {
+            let connecting = connect(session, calls_back);
             Box::pin(async { connecting.await.map_err(Into::into) })
         });
         let of_calls = AllowedNames::default();
@@ -196,7 +211,7 @@ impl Upstream {
 
     fn connect(&self, session: &Session) -> impl Future<Output = Result<Forward, CallError>> + Send + use<> {
         let calls_back = (self.wrap)(session, Arc::new(Forward::new(session.peer().clone())));
-        let (connecting, names) = ((self.connect)(calls_back), self.of_calls.clone());
+        let (connecting, names) = ((self.connect)(Some(session), calls_back), self.of_calls.clone());
         async move { Ok(Forward::new(connecting.await?).with_call_metadata(names)) }
     }
 

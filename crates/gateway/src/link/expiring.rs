@@ -129,11 +129,11 @@ fn gone() -> CallError {
 impl Service for Expiring {
     fn call(&self, call: &Call) -> ReplyFuture {
         let Some(peer) = self.shared.peer() else { return ReplyFuture::ready(ErrorObject::from(gone())) };
+        if self.timer.is_none() && self.shared.has_worked.load(Ordering::Relaxed) {
+            return Service::call(&peer, call);
+        }
         self.shared.note_use();
         let reply = Service::call(&peer, call);
-        if self.timer.is_none() && self.shared.has_worked.load(Ordering::Relaxed) {
-            return reply;
-        }
         let flight = Flight::new(&self.shared);
         // Some programs do not survive a method that they do not know. That says nothing about the calls of clients.
         let is_question = call.method.as_str() == DISCOVER;

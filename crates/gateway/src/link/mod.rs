@@ -7,7 +7,7 @@ mod starts;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::{AllowedNames, CallError, Connections, Service, Upstream};
+use switchboard_core::{AllowedNames, CallError, Connections, Service, Session, Upstream};
 use switchboard_transport::Dial;
 
 use self::expiring::Expiring;
@@ -70,17 +70,18 @@ impl Link {
     }
 
     /// The server that `dial` connects to, as a service. If connections fail or break at once, the next attempts wait longer and longer;
-    /// calls that come meanwhile fail with -32004.
+    /// calls that come meanwhile fail with -32004. A client with its own connection waits for its own failures only.
     ///
     /// # Panics
     ///
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn upstream(&self, dial: Dial) -> Upstream {
-        let starts = Arc::new(Starts::new(dial.url().scheme() == "exec"));
+        let shared = Arc::new(Starts::new(dial.url().scheme() == "exec"));
         let (idle, lifetime) = (self.idle, self.lifetime);
-        let connect = move |calls_back: Arc<dyn Service>| {
-            let (starts, dial) = (Arc::clone(&starts), dial.clone().with_service(calls_back));
+        let connect = move |session: Option<&Session>, calls_back: Arc<dyn Service>| {
+            let starts = session.map_or_else(|| Arc::clone(&shared), |session| shared.of_session(session));
+            let dial = dial.clone().with_service(calls_back);
             async move {
                 starts.may_start()?;
                 match dial.connect().await {
@@ -92,7 +93,7 @@ impl Link {
                 }
             }
         };
-        Upstream::new(connect).with_connections(self.connections).with_call_metadata(self.forward.clone())
+        Upstream::with_sessions(connect).with_connections(self.connections).with_call_metadata(self.forward.clone())
     }
 
     /// A node for this server. The name is for people: it must not contain secrets.

@@ -1,9 +1,9 @@
 //! The pause between attempts to connect that fail.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_core::CallError;
+use switchboard_core::{CallError, Session};
 use tokio::time::Instant;
 
 const FIRST: Duration = Duration::from_millis(100);
@@ -28,11 +28,27 @@ struct Failed {
     until: Option<Instant>,
 }
 
+/// The attempts of one session, by those that all others share.
+#[derive(Default)]
+struct OwnStarts(Mutex<Vec<(Arc<Starts>, Arc<Starts>)>>);
+
 impl Starts {
     /// Of a program, or of connections to a server.
     pub(super) fn new(is_program: bool) -> Starts {
         let longest = if is_program { LONGEST } else { LONGEST_OF_SERVERS };
         Starts { longest, failed: Mutex::default() }
+    }
+
+    /// Those of a session that has its own connection: its failures are not for others.
+    pub(super) fn of_session(self: &Arc<Self>, session: &Session) -> Arc<Starts> {
+        let own = session.get_or_insert_with(OwnStarts::default);
+        let mut own = own.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, starts)) = own.iter().find(|(link, _)| Arc::ptr_eq(link, self)) {
+            return Arc::clone(starts);
+        }
+        let starts = Arc::new(Starts { longest: self.longest, failed: Mutex::default() });
+        own.push((Arc::clone(self), Arc::clone(&starts)));
+        starts
     }
 
     /// Whether an attempt may be made now.

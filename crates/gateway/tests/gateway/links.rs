@@ -180,3 +180,20 @@ async fn a_program_that_does_not_survive_discovery_is_started_for_clients() {
     std::fs::write(&needs, "").unwrap();
     assert!(ask(&server, call_in(&session())).await.is_ok());
 }
+
+#[tokio::test]
+async fn programs_of_one_client_that_die_delay_no_other_client() {
+    let (starts, needs) = (file("dying"), file("dying-needs"));
+    let server = Link::default().upstream(program(&starts, Some(&needs)));
+    let (one, two) = (session(), session());
+    // The first client's program dies often enough to have to wait for the next start.
+    let has_to_wait = async || {
+        let before = std::fs::read_to_string(&starts).unwrap_or_default().len();
+        assert!(ask(&server, call_in(&one)).await.is_err());
+        std::fs::read_to_string(&starts).unwrap().len() == before
+    };
+    while !has_to_wait().await {}
+    std::fs::write(&needs, "").unwrap();
+    assert!(ask(&server, call_in(&two)).await.is_ok());
+    assert!(ask(&server, call()).await.is_ok(), "nor callers without a session of their own");
+}

@@ -267,9 +267,10 @@ impl Inner {
                     if wants_stream {
                         reading.silence = self.options.silence;
                         reading.check = call.cx.get::<ItemCheck>().cloned();
-                        return Ok(sse::open(response.into_body(), id, reading).await);
+                        // Boxed, because they are large and rare.
+                        return Ok(Box::pin(sse::open(response.into_body(), id, reading)).await);
                     }
-                    Ok(sse::collect(response.into_body(), id, reading).await)
+                    Ok(Box::pin(sse::collect(response.into_body(), id, reading)).await)
                 }
             }
         };
