@@ -100,9 +100,10 @@ impl Handshake {
         session.get()
     }
 
-    /// Whether messages of this level are logged.
-    pub(crate) fn logs(&self, level: LogLevel) -> bool {
-        level as u8 >= self.level.load(Ordering::Relaxed)
+    /// The least severe messages that are logged.
+    pub(crate) fn level(&self) -> LogLevel {
+        let level = usize::from(self.level.load(Ordering::Relaxed));
+        LogLevel::ALL.get(level).copied().unwrap_or(LogLevel::Info)
     }
 
     pub(crate) fn set_level(&self, level: LogLevel) {

@@ -4,25 +4,62 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use switchboard::mcp::Client;
-use switchboard::mcp::adapt::Methods;
+use switchboard::gateway::Link;
+use switchboard::mcp::Connector;
+use switchboard::mcp::adapt::{Methods, Sessions};
 use switchboard::{
     Call, CallError, Describe, Dial, Dialect, ErrorObject, MethodDescription, ReplyFuture, Schemas, Service,
 };
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::target::is_http;
+
 /// The pause before another attempt to connect: at first, and at most.
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// How often a server is asked for its lists, even if it does not say that they have changed.
+const AGAIN: Duration = Duration::from_secs(60);
+
 /// An MCP server that is connected to in the background, however long that takes. Cheap to clone.
+///
+/// One connection describes its methods, and takes the calls of clients that keep no session. Clients that do have sessions of their own,
+/// if that is wanted.
 #[derive(Clone)]
 pub(super) struct McpServer(Arc<Inner>);
 
 struct Inner {
     shared: Arc<Shared>,
     connecting: AbortHandle,
+    is_http: bool,
+    sessions: Option<Sessions>,
+}
+
+/// How to connect to an MCP server.
+#[derive(Clone)]
+pub(super) struct Reach {
+    pub(super) dial: Dial,
+    /// Ends connections of clients that do not use them.
+    pub(super) link: Link,
+}
+
+impl Reach {
+    fn is_http(&self) -> bool {
+        is_http(self.dial.url().scheme())
+    }
+
+    async fn connect(self, connector: Connector) -> Result<Methods, CallError> {
+        let Reach { dial, link } = self.clone();
+        let client = match self.is_http() {
+            true => connector.dial(dial).await?,
+            false => {
+                let connect = move |calls_back| link.connect(dial.clone().with_service(calls_back));
+                connector.over(connect).await?
+            }
+        };
+        Methods::of(&client).await
+    }
 }
 
 #[derive(Default)]
@@ -34,10 +71,15 @@ struct Shared {
 }
 
 impl McpServer {
-    pub(super) fn start(dial: Dial) -> McpServer {
-        let shared = Arc::<Shared>::default();
-        let connecting = tokio::spawn(connect(dial, Arc::clone(&shared))).abort_handle();
-        McpServer(Arc::new(Inner { shared, connecting }))
+    /// Connects, and with `is_per_client` once more for each client that keeps a session.
+    pub(super) fn start(reach: Reach, is_per_client: bool) -> McpServer {
+        let (shared, is_http) = (Arc::<Shared>::default(), reach.is_http());
+        // It has to be there when tools change, so it does not end.
+        let lasting = Reach { link: Link::default(), ..reach.clone() };
+        let connecting = tokio::spawn(follow(lasting, Arc::clone(&shared))).abort_handle();
+        let sessions =
+            is_per_client.then(|| Sessions::new(move |connector| reach.clone().connect(connector)));
+        McpServer(Arc::new(Inner { shared, connecting, is_http, sessions }))
     }
 
     /// Waits for the first attempt to connect.
@@ -70,22 +112,11 @@ impl McpServer {
     }
 }
 
-async fn connect(dial: Dial, shared: Arc<Shared>) {
+async fn follow(reach: Reach, shared: Arc<Shared>) {
     let mut pause = FIRST;
-    loop {
-        let connected = async { Methods::of(&Client::dial(dial.clone()).await?).await };
-        match connected.await {
-            Ok(methods) => {
-                let changed = Arc::downgrade(&shared);
-                methods.on_change(move || {
-                    if let Some(shared) = changed.upgrade() {
-                        shared.changes.send_replace(());
-                    }
-                });
-                shared.methods.store(Some(Arc::new(methods)));
-                shared.changes.send_replace(());
-                return;
-            }
+    let methods = loop {
+        match reach.clone().connect(Connector::default()).await {
+            Ok(methods) => break methods,
             Err(error) => {
                 tracing::warn!(%error, "cannot connect to the MCP server");
                 shared.failed.send_replace(Some(error.to_string()));
@@ -93,14 +124,34 @@ async fn connect(dial: Dial, shared: Arc<Shared>) {
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST);
+    };
+    let changed = Arc::downgrade(&shared);
+    methods.on_change(move || {
+        if let Some(shared) = changed.upgrade() {
+            shared.changes.send_replace(());
+        }
+    });
+    shared.methods.store(Some(Arc::new(methods.clone())));
+    shared.changes.send_replace(());
+    loop {
+        tokio::time::sleep(AGAIN).await;
+        if let Err(error) = methods.refresh().await {
+            tracing::debug!(%error, "the MCP server did not list its tools again");
+        }
     }
 }
 
 impl Service for McpServer {
     fn call(&self, call: &Call) -> ReplyFuture {
-        match &*self.0.shared.methods.load() {
-            Some(methods) => methods.call(call),
-            None => {
+        let Inner { shared, sessions, is_http, .. } = &*self.0;
+        let methods = shared.methods.load();
+        // A server over HTTP whose requests stand alone keeps nothing between them.
+        let has_sessions =
+            !is_http || methods.as_ref().is_none_or(|known| !known.client().revision().is_stateless());
+        match (sessions, &*methods) {
+            (Some(sessions), _) if has_sessions && call.cx.session().is_exclusive() => sessions.call(call),
+            (_, Some(methods)) => methods.call(call),
+            (_, None) => {
                 let error = CallError::Unreachable("the MCP server is not connected yet".into());
                 ReplyFuture::ready(ErrorObject::from(error))
             }

@@ -12,7 +12,7 @@ use switchboard::openrpc::{Discovery, Generator};
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings, Version, Versions};
 
-use super::mcp::McpServer;
+use super::mcp::{McpServer, Reach};
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
 use crate::failure::Failure;
 use crate::target::Secret;
@@ -38,12 +38,22 @@ pub(super) fn pool(upstream: &UpstreamConfig, config: &Config) -> Result<Pool, F
     Ok(nodes.into_iter().fold(builder, PoolBuilder::node).build())
 }
 
-/// The same of MCP servers, and the first of them. Each has one connection, over which all clients call its tools.
+/// The same of MCP servers, and the first of them.
 pub(super) fn mcp_pool(upstream: &UpstreamConfig, config: &Config) -> Result<(Pool, McpServer), Failure> {
+    let connections = connections(upstream);
+    let is_per_client = connections == Connections::PerClient;
     let mut builder = builder(upstream);
+    if is_per_client {
+        builder = builder.pinned();
+    }
+    let copies = match connections {
+        Connections::Shared(count) => count.get(),
+        _ => 1,
+    };
     let mut first = None;
-    for node in &upstream.nodes {
-        let server = McpServer::start(dial(node, upstream, config)?);
+    for node in upstream.nodes.iter().flat_map(|node| std::iter::repeat_n(node, copies)) {
+        let reach = Reach { dial: dial(node, upstream, config)?, link: link(node, upstream) };
+        let server = McpServer::start(reach, is_per_client);
         let built = Node::new(node.shown.as_str(), server.clone());
         builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));
         first.get_or_insert(server);
@@ -83,7 +93,7 @@ fn rules(health: &config::HealthConfig) -> Health {
 /// Which clients share a connection. Programs and protocols with a state need one for each client.
 fn connections(upstream: &UpstreamConfig) -> Connections {
     let is_program = upstream.nodes.iter().any(|node| node.scheme() == "exec");
-    let has_state = upstream.profile == Profile::Lsp;
+    let has_state = matches!(upstream.profile, Profile::Lsp | Profile::Mcp);
     let shared = |count: usize| Connections::Shared(NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN));
     match upstream.sessions {
         Some(Sessions::PerClient) => Connections::PerClient,
@@ -99,22 +109,26 @@ fn node(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result
         return Ok(inside.with_weight(node.weight).with_priority(node.priority));
     }
     let dial = dial(node, upstream, config)?;
-    let is_program = node.scheme() == "exec";
-    let names = TRACE.into_iter().map(str::to_owned).chain(upstream.forward.iter().cloned());
-    let link = Link::default()
-        .with_connections(connections(upstream))
-        .with_forward(names.collect::<AllowedNames>())
-        .with_idle(if is_program { Some(upstream.idle.unwrap_or(IDLE)) } else { upstream.idle })
-        .with_lifetime(upstream.lifetime);
-    let server = link.upstream(dial.clone());
+    let server = link(node, upstream).upstream(dial.clone());
     let built =
         Node::new(node.shown.as_str(), server.clone()).with_weight(node.weight).with_priority(node.priority);
     Ok(match upstream.health.as_ref().map(|health| &health.method) {
         Some(Some(method)) => built.with_probe(CallProbe::new(server, method.as_str())),
         // To connect to a program would start one.
-        Some(None) if !is_program => built.with_probe(ConnectProbe::new(dial)),
+        Some(None) if node.scheme() != "exec" => built.with_probe(ConnectProbe::new(dial)),
         _ => built,
     })
+}
+
+/// How connections to a server are made, shared and ended.
+fn link(node: &NodeConfig, upstream: &UpstreamConfig) -> Link {
+    let is_program = node.scheme() == "exec";
+    let names = TRACE.into_iter().map(str::to_owned).chain(upstream.forward.iter().cloned());
+    Link::default()
+        .with_connections(connections(upstream))
+        .with_forward(names.collect::<AllowedNames>())
+        .with_idle(if is_program { Some(upstream.idle.unwrap_or(IDLE)) } else { upstream.idle })
+        .with_lifetime(upstream.lifetime)
 }
 
 /// A server inside this process: the demo, or answers made up from a document.
@@ -162,7 +176,8 @@ fn dialect(upstream: &UpstreamConfig) -> switchboard::Profile {
     let dialect = match upstream.profile {
         Profile::Ethereum => switchboard::Profile::ethereum(),
         Profile::Lsp => switchboard::Profile::lsp(),
-        Profile::Plain | Profile::Mcp => switchboard::Profile::default(),
+        Profile::Mcp => switchboard::mcp::Server::profile(),
+        Profile::Plain => switchboard::Profile::default(),
     };
     match upstream.is_v1 {
         true => dialect.with_versions(Versions::V1).with_call_options(false),

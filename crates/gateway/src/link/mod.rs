@@ -7,7 +7,7 @@ mod starts;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::{AllowedNames, CallError, Connections, Service, Session, Upstream};
+use switchboard_core::{AllowedNames, CallError, Connections, Peer, Service, Session, Upstream};
 use switchboard_transport::Dial;
 
 use self::expiring::Expiring;
@@ -94,6 +94,24 @@ impl Link {
             }
         };
         Upstream::with_sessions(connect).with_connections(self.connections).with_call_metadata(self.forward.clone())
+    }
+
+    /// Connects once, for a protocol that has sessions of its own. [`connections`](Link::connections) and [`forward`](Link::forward) do not
+    /// matter.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be reached.
+    pub fn connect(&self, dial: Dial) -> impl Future<Output = Result<Peer, CallError>> + Send + use<> {
+        let (idle, lifetime) = (self.idle, self.lifetime);
+        async move {
+            let starts = Arc::new(Starts::new(dial.url().scheme() == "exec"));
+            let peer = dial.connect().await?;
+            Ok(match idle.or(lifetime) {
+                Some(_) => Expiring::around(peer, starts, idle, lifetime),
+                None => peer,
+            })
+        }
     }
 
     /// A node for this server. The name is for people: it must not contain secrets.

@@ -87,6 +87,17 @@ impl Methods {
         Ok(Methods(inner))
     }
 
+    /// Lists the tools again.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot list its tools. Then they stay as they are.
+    pub async fn refresh(&self) -> Result<(), CallError> {
+        let tools = list(&self.0.client).await?;
+        self.0.change(tools);
+        Ok(())
+    }
+
     /// Calls this function when the methods have changed: what was made from their description has to be made again.
     pub fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
         self.0.on_change.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(change));
@@ -101,6 +112,9 @@ impl Methods {
 
 impl Inner {
     fn change(&self, tools: BTreeMap<String, ToolMethod>) {
+        if **self.tools.load() == tools {
+            return;
+        }
         self.tools.store(Arc::new(tools));
         let on_change = self.on_change.lock().unwrap_or_else(PoisonError::into_inner);
         on_change.iter().for_each(|change| change());
@@ -134,7 +148,7 @@ async fn list(client: &Client) -> Result<BTreeMap<String, ToolMethod>, CallError
             Ok(tool) if tool.name.starts_with("rpc.") => {
                 tracing::warn!(tool = tool.name, "left out a tool with a reserved name");
             }
-            Ok(tool) => match ToolMethod::new(&tool) {
+            Ok(tool) => match ToolMethod::new(&tool, entry) {
                 Ok(method) => drop(tools.insert(tool.name, method)),
                 Err(why) => tracing::warn!(tool = tool.name, why, "left out a tool"),
             },

@@ -2,12 +2,14 @@
 //!
 //! - [`Remote`] makes a JSON-RPC server that describes itself a service for a [`Server`](crate::Server): its methods become tools.
 //! - [`Updates`] turns its notifications into changes of lists and resources.
-//! - [`Methods`] makes the tools, resources and prompts of an MCP server methods of JSON-RPC.
+//! - [`Methods`] makes the tools, resources and prompts of an MCP server methods of JSON-RPC; [`Sessions`] gives each client its own
+//!   session of the server.
 
 mod methods;
 mod relay;
 mod remote;
 mod rules;
+mod sessions;
 mod told;
 mod tool;
 mod updates;
@@ -16,4 +18,6 @@ pub use switchboard_openrpc::remote::RemoteError;
 
 pub use self::methods::Methods;
 pub use self::remote::Remote;
+pub(crate) use self::sessions::Own;
+pub use self::sessions::Sessions;
 pub use self::updates::{UnknownUpdate, Update, Updates};

@@ -17,6 +17,8 @@ const DEFINITIONS: &[&str] = &["#/$defs/", "#/definitions/"];
 /// A tool as a method.
 #[derive(Debug)]
 pub(super) struct ToolMethod {
+    /// The tool as the server lists it.
+    pub(super) listed: Json,
     pub(super) described: MethodDescription,
     pub(super) slots: Vec<Slot>,
     pub(super) headers: Vec<HeaderParam>,
@@ -28,7 +30,7 @@ impl ToolMethod {
     /// # Errors
     ///
     /// When the schema of the tool is not one that clients may list (MCP-N-11).
-    pub(super) fn new(tool: &Tool) -> Result<ToolMethod, String> {
+    pub(super) fn new(tool: &Tool, listed: Json) -> Result<ToolMethod, String> {
         let input: Value = tool.input_schema.decode().unwrap_or_else(|_| json!({"type": "object"}));
         let mut described = MethodDescription::documented(tool.description.as_deref().unwrap_or_default());
         described.name.clone_from(&tool.name);
@@ -41,7 +43,8 @@ impl ToolMethod {
         described.marks = marks(tool);
         described.others = extensions(tool, &input);
         let slots = described.params.iter().flatten().map(|param| Slot::new(param.name.clone())).collect();
-        Ok(ToolMethod { described, slots, headers: header_params(&input)?, has_output: output.is_some() })
+        let (headers, has_output) = (header_params(&input)?, output.is_some());
+        Ok(ToolMethod { listed, described, slots, headers, has_output })
     }
 
     /// The arguments in the params of a call.
@@ -52,6 +55,12 @@ impl ToolMethod {
             (Some((name, value)), None) if is_whole && name == WHOLE && value.kind() == Kind::Object => value,
             _ => params.clone(),
         }
+    }
+}
+
+impl PartialEq for ToolMethod {
+    fn eq(&self, other: &ToolMethod) -> bool {
+        self.listed == other.listed
     }
 }
 
@@ -204,7 +213,7 @@ mod tests {
     fn properties_are_parameters_and_compositions_one_parameter() {
         let names = |schema: Value| {
             let tool = Tool::new("t", Json::encode(&schema).unwrap());
-            let method = ToolMethod::new(&tool).unwrap();
+            let method = ToolMethod::new(&tool, Json::NULL).unwrap();
             let params = method.described.params.clone().unwrap_or_default();
             let names = params.iter().map(|param| (param.name.clone(), param.is_required));
             (names.collect::<Vec<_>>(), method.described.allows_unknown_params)
@@ -235,7 +244,7 @@ mod tests {
             "properties": {"p": {"$ref": "#/$defs/P"}, "q": {"type": "string", "minLength": 1}},
             "$defs": {"P": {"type": "integer"}},
         });
-        let method = ToolMethod::new(&Tool::new("t", Json::encode(&schema).unwrap())).unwrap();
+        let method = ToolMethod::new(&Tool::new("t", Json::encode(&schema).unwrap()), Json::NULL).unwrap();
         let params = method.described.params.unwrap();
         assert_eq!(params[0].schema, json!({"type": "integer"}));
         assert_eq!(params[1].schema, schema["properties"]["q"]);

@@ -218,14 +218,36 @@ impl Caller {
 
     /// Logs a message to the client, if it wants messages of this level. Never log secrets.
     pub async fn log<T: Serialize + ?Sized>(&self, level: LogLevel, data: &T) {
-        let is_wanted = match &self.0.parts.logging {
-            Logging::Off => false,
-            Logging::From(least) => level >= *least,
-            Logging::Session(handshake) => handshake.logs(level),
-        };
+        let is_wanted = self.log_level().is_some_and(|least| level >= least);
         let Some(data) = is_wanted.then(|| Json::encode_ref(data).ok()).flatten() else { return };
         let params = Object::new().with("level", level.as_str()).with("data", data);
         self.notify("notifications/message", &params).await;
+    }
+
+    /// The least severe messages that the client wants; none if it wants none.
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        match &self.0.parts.logging {
+            Logging::Off => None,
+            Logging::From(level) => Some(*level),
+            Logging::Session(handshake) => Some(handshake.level()),
+        }
+    }
+
+    /// Passes a log message of the server with this name on, if the client wants messages of its level.
+    pub(crate) async fn relay_log(&self, server: &str, params: Option<&Json>) {
+        let Some(params) = params else { return };
+        let [level, logger, data] = params.pick(["level", "logger", "data"]);
+        let level = level.and_then(|level| level.decode::<String>().ok()?.parse::<LogLevel>().ok());
+        let (Some(level), Some(data)) = (level, data) else { return };
+        if self.log_level().is_none_or(|least| level < least) {
+            return;
+        }
+        let params = Object::new().with("level", level.as_str());
+        let params = match logger {
+            Some(logger) => params.with("logger", logger),
+            None => params.with("logger", server),
+        };
+        self.notify("notifications/message", &params.with("data", data)).await;
     }
 
     async fn notify(&self, method: &'static str, params: &Object<'_>) {
@@ -334,6 +356,20 @@ impl Caller {
     /// A caller that is not a client of MCP.
     pub(crate) fn plain() -> Caller {
         PLAIN.clone()
+    }
+
+    /// The client of a call at any time in its session, if it is a client of MCP whose session began with `initialize`.
+    pub(crate) fn of_session(cx: &Context) -> Option<Caller> {
+        let handshake = Handshake::of(cx.session())?;
+        Some(Caller::new(CallerParts {
+            spoken: Arc::clone(&handshake.spoken),
+            peer: cx.session().peer().clone(),
+            asker: Mutex::new(Asker::Wire),
+            background: None,
+            progress_token: None,
+            logging: Logging::Session(handshake),
+            stream: None,
+        }))
     }
 }
 

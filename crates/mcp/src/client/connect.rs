@@ -1,5 +1,6 @@
 //! Connecting: which era the server belongs to, and the handshake of the older one (MCP-X-01, MCP-L-01).
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +11,8 @@ use switchboard_transport::Dial;
 
 use super::http::Link;
 use super::listener::{Listener, Listening, has_changes, subscription};
-use super::{Agreed, Client, implementation, request};
+use super::{Agreed, Claim, Client, implementation, request};
+use crate::ask::Caller;
 use crate::model::{DiscoverResult, InitializeResult, Revision, Wire as _, error, methods};
 use crate::object::Object;
 use crate::server::Server;
@@ -42,11 +44,7 @@ impl Client {
     ///
     /// As for [`connect`](Client::connect).
     pub async fn dial(dial: Dial) -> Result<Client, CallError> {
-        if matches!(dial.url().scheme(), "http" | "https") {
-            return Client::over_http(dial).await;
-        }
-        let dial = dial.with_settings(Settings::default().with_profile(Server::profile()));
-        Client::over(move |service| dial.clone().with_service(service).connect()).await
+        Connector::default().dial(dial).await
     }
 
     /// Connects over a duplex transport, with [MCP's profile](Server::profile). The function connects; the server calls the service
@@ -61,11 +59,66 @@ impl Client {
         R: Future<Output = Result<Peer, E>> + Send + 'static,
         E: Into<CallError> + Send + 'static,
     {
+        Connector::default().over(connect).await
+    }
+}
+
+/// Connects to MCP servers: for many callers by default, or for the one client that a call belongs to.
+#[derive(Clone, Default)]
+pub struct Connector {
+    owner: Option<Caller>,
+}
+
+impl Connector {
+    /// Connects for the session of this call: what the server asks or logs outside of calls goes to the client of the session, if it is
+    /// one of MCP that began with `initialize`.
+    #[must_use]
+    pub fn for_session_of(cx: &Context) -> Connector {
+        Connector { owner: Caller::of_session(cx) }
+    }
+
+    /// Says which log messages the owner wants.
+    async fn begun(&self, client: Client) -> Client {
+        if let Some(level) = self.owner.as_ref().and_then(Caller::log_level) {
+            client.set_level(level).await;
+        }
+        client
+    }
+
+    fn listening(&self) -> Arc<Listening> {
+        Arc::new(Listening::of(self.owner.clone()))
+    }
+
+    /// Connects in this way. The profile of the settings is that of MCP.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Client::connect`].
+    pub async fn dial(&self, dial: Dial) -> Result<Client, CallError> {
+        if matches!(dial.url().scheme(), "http" | "https") {
+            return self.over_http(dial).await;
+        }
+        let dial = dial.with_settings(Settings::default().with_profile(Server::profile()));
+        self.over(move |service| dial.clone().with_service(service).connect()).await
+    }
+
+    /// Connects over a duplex transport, with [MCP's profile](Server::profile). The function connects; the server calls the service
+    /// that it gets. It is called again when the connection breaks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Client::connect`].
+    pub async fn over<F, R, E>(&self, connect: F) -> Result<Client, CallError>
+    where
+        F: Fn(Arc<dyn Service>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Peer, E>> + Send + 'static,
+        E: Into<CallError> + Send + 'static,
+    {
         let connect: Arc<Connect> = Arc::new(move |service| {
             let connecting = connect(service);
             Box::pin(async { connecting.await.map_err(Into::into) })
         });
-        let listening = Arc::new(Listening::default());
+        let listening = self.listening();
         let service: Arc<dyn Service> = Arc::new(Listener::new(&listening));
         let (peer, agreed) = negotiate(&*connect, &service).await?;
         let agreed = Arc::new(agreed);
@@ -88,6 +141,8 @@ impl Client {
                 }
                 if let Some(listening) = listening.upgrade() {
                     listening.begin(&peer, &agreed);
+                    // It may be another version of the server. Its lists are read over the connection that is being made here.
+                    tokio::spawn(async move { listening.change().await });
                 }
                 Ok(peer)
             }
@@ -99,11 +154,11 @@ impl Client {
             .with_connect_wait(HANDSHAKE)
             .with_backoff(Backoff::default().with_attempts(Some(1)));
         let peer = ReconnectingPeer::with_options(connect, options).peer();
-        Ok(Client { peer, agreed, listening })
+        Ok(self.begun(Client { peer, agreed, listening }).await)
     }
 
-    async fn over_http(dial: Dial) -> Result<Client, CallError> {
-        let listening = Arc::new(Listening::default());
+    async fn over_http(&self, dial: Dial) -> Result<Client, CallError> {
+        let listening = self.listening();
         let link = Link::new(dial.client()?, Listener::new(&listening));
         let peer = Peer::new(link.clone());
         let agreed = match probe(&peer).await {
@@ -120,7 +175,13 @@ impl Client {
         if has_changes(&agreed) {
             listening.run(link.listen(subscription(&agreed)));
         }
-        Ok(Client { peer, agreed: Arc::new(agreed), listening })
+        Ok(self.begun(Client { peer, agreed: Arc::new(agreed), listening }).await)
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("owner", &self.owner).finish()
     }
 }
 
@@ -148,7 +209,7 @@ enum Probe {
 /// Asks for the versions of a server. Whatever a server of the older era answers, it is not this.
 async fn probe(peer: &Peer) -> Probe {
     let revision = Revision::LATEST;
-    let call = match request(methods::DISCOVER, Object::new(), revision, None, Features::default()) {
+    let call = match request(methods::DISCOVER, Object::new(), revision, Claim::default()) {
         Ok(call) => call,
         Err(error) => return Probe::Lost(error.into()),
     };

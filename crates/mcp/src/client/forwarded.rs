@@ -8,7 +8,7 @@ use switchboard_core::{Code, Context, ErrorObject, FromContext as _, Json, Reply
 use tokio::sync::{Notify, oneshot};
 
 use crate::ask::{Asker, Caller, Question};
-use crate::model::{Revision, Sampled, Wire as _, methods};
+use crate::model::{LogLevel, Revision, Sampled, Wire as _, methods};
 use crate::object::Object;
 use crate::spoken::Handshake;
 
@@ -89,7 +89,7 @@ impl Forwarded {
         *self.cx.lock().unwrap_or_else(PoisonError::into_inner) = cx.clone();
     }
 
-    fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         Caller::from_context(&self.cx()).cloned().unwrap_or_else(Caller::plain)
     }
 
@@ -120,30 +120,9 @@ impl Forwarded {
         }
     }
 
-    /// Asks the caller for the server, which speaks this revision.
-    pub(super) async fn ask(
-        self: Arc<Self>,
-        method: &str,
-        params: Option<&Json>,
-        revision: Revision,
-    ) -> Reply {
-        let question = match Question::relayed(method, params) {
-            Ok(question) => question,
-            Err(error) => return error.into(),
-        };
-        let (caller, feature) = (self.caller(), question.feature);
-        if !caller.can(feature) {
-            let text = format!("the caller does not support {feature}");
-            return ErrorObject::new(Code::METHOD_NOT_FOUND, text).into();
-        }
-        let answer = match caller.asker() {
-            Asker::Rounds(_) => self
-                .open(question)
-                .await
-                .unwrap_or_else(|_| Err(ErrorObject::new(Code::CANCELLED, "the call has ended"))),
-            _ => caller.relay(question).await.map_err(ErrorObject::from),
-        };
-        answer.map(|answer| lowered(method, answer, revision)).into()
+    /// The log messages that the caller wants, if it is a client of MCP.
+    pub(super) fn log_level(&self) -> Option<LogLevel> {
+        self.caller().log_level()
     }
 
     /// Keeps a question until the caller has answered it.
@@ -187,6 +166,33 @@ impl Drop for Forwarded {
     fn drop(&mut self) {
         self.calls.running().remove(&self.token);
     }
+}
+
+/// Asks a caller for a server that speaks this revision: during this call, or at any time in its session.
+pub(super) async fn ask(
+    caller: &Caller,
+    during: Option<&Forwarded>,
+    method: &str,
+    params: Option<&Json>,
+    revision: Revision,
+) -> Reply {
+    let question = match Question::relayed(method, params) {
+        Ok(question) => question,
+        Err(error) => return error.into(),
+    };
+    let feature = question.feature;
+    if !caller.can(feature) {
+        let text = format!("the caller does not support {feature}");
+        return ErrorObject::new(Code::METHOD_NOT_FOUND, text).into();
+    }
+    let answer = match (caller.asker(), during) {
+        (Asker::Rounds(_), Some(call)) => call
+            .open(question)
+            .await
+            .unwrap_or_else(|_| Err(ErrorObject::new(Code::CANCELLED, "the call has ended"))),
+        _ => caller.relay(question).await.map_err(ErrorObject::from),
+    };
+    answer.map(|answer| lowered(method, answer, revision)).into()
 }
 
 /// An answer as the revision of the server has it. Older ones know one block of content in what a model says.

@@ -103,7 +103,11 @@ impl Inner {
         let session = response.headers().get(SESSION).cloned();
         self.read(id, response, &call).await?;
         self.session.store(session.map(Arc::new));
-        self.post(&Call::notification(methods::INITIALIZED, None)).await.map(drop)
+        self.post(&Call::notification(methods::INITIALIZED, None)).await.map(drop)?;
+        // It may be another version of the server.
+        let listener = self.listener.clone();
+        tokio::spawn(async move { listener.call(&Call::notification(methods::TOOLS_CHANGED, None)).await });
+        Ok(())
     }
 
     async fn post(&self, call: &Call) -> Result<(u64, Response<ResponseBody>), CallError> {
@@ -264,6 +268,27 @@ impl Link {
         }
     }
 }
+
+/// Ends the session of the older era, so that the server need not keep it (MCP-HTTP-12).
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let (Some(session), Ok(runtime)) = (self.session.swap(None), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        let mut headers = self.headers(&Call::notification(methods::PING, None));
+        headers.insert(SESSION, HeaderValue::clone(&session));
+        let http = self.http.clone();
+        runtime.spawn(async move {
+            if let Err(error) = http.send(Method::DELETE, headers, Bytes::new(), ENDING).await {
+                tracing::debug!(%error, "the session of an MCP server was not ended");
+            }
+        });
+    }
+}
+
+/// How long the end of a session may take.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// How long to wait before listening again, at first and at most.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -6,25 +6,32 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use switchboard_core::{Call, Code, ErrorObject, Json, Peer, Reply, ReplyFuture, Service};
 use tokio::task::JoinHandle;
 
-use super::forwarded::{Calls, Forwarded};
-use super::{Agreed, request};
+use super::forwarded::{Calls, Forwarded, ask};
+use super::{Agreed, Claim, request};
+use crate::ask::Caller;
 use crate::model::{LogLevel, Revision, methods};
 use crate::object::{Object, Part};
-use crate::spoken::Features;
 
 type OnChange = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Who wants to hear of changes, the calls that the server works on, and what asks the server for notifications.
-#[derive(Default)]
 pub(crate) struct Listening {
     on_change: OnceLock<OnChange>,
     /// The server's name for logs, and its revision.
     server: OnceLock<(String, Revision)>,
     pub(super) calls: Arc<Calls>,
     subscription: Mutex<Option<JoinHandle<()>>>,
+    /// The client whose connection it is, if it has one of its own.
+    owner: Option<Caller>,
 }
 
 impl Listening {
+    /// Of a connection that belongs to this client, or to many.
+    pub(super) fn of(owner: Option<Caller>) -> Listening {
+        let (on_change, server) = (OnceLock::new(), OnceLock::new());
+        Listening { on_change, server, calls: Arc::default(), subscription: Mutex::default(), owner }
+    }
+
     /// Calls this function when the list of tools has changed. The first one counts.
     pub(crate) fn on_change<R>(&self, change: impl Fn() -> R + Send + Sync + 'static)
     where
@@ -34,7 +41,7 @@ impl Listening {
     }
 
     /// The list of tools has changed, or may have.
-    async fn change(&self) {
+    pub(super) async fn change(&self) {
         if let Some(change) = self.on_change.get() {
             change().await;
         }
@@ -88,7 +95,7 @@ pub(super) fn subscription(agreed: &Agreed) -> Option<Call> {
         return None;
     }
     let wanted = Object::new().with("notifications", Object::new().with("toolsListChanged", Part::True));
-    request(methods::LISTEN, wanted, agreed.revision, None, Features::default()).ok()
+    request(methods::LISTEN, wanted, agreed.revision, Claim::default()).ok()
 }
 
 /// The service that the server calls.
@@ -115,8 +122,16 @@ impl Listener {
                 Reply::value(Json::NULL)
             }),
             methods::MESSAGE => {
-                log(listening.server().0, call.params.as_ref());
-                nothing()
+                let reader = during.map(|call| call.caller()).filter(|caller| caller.log_level().is_some());
+                let Some(reader) = reader.or_else(|| listening.owner.clone()) else {
+                    log(listening.server().0, call.params.as_ref());
+                    return nothing();
+                };
+                let params = call.params.clone();
+                ReplyFuture::untimed(async move {
+                    reader.relay_log(listening.server().0, params.as_ref()).await;
+                    Reply::value(Json::NULL)
+                })
             }
             methods::PROGRESS => {
                 let token = call.params.as_ref().and_then(|params| params.get("progressToken"));
@@ -129,12 +144,17 @@ impl Listener {
             }
             _ if call.is_notification() => nothing(),
             question if methods::INPUT_REQUESTS.contains(&question) => {
-                let Some(found) = during.cloned().or_else(|| listening.calls.only()) else {
-                    return ReplyFuture::ready(no_caller());
-                };
                 let (call, revision) = (call.clone(), listening.server().1);
+                let found = during.cloned().or_else(|| listening.calls.only());
+                let Some(found) = found else {
+                    let Some(owner) = listening.owner.clone() else { return ReplyFuture::ready(no_caller()) };
+                    return ReplyFuture::untimed(async move {
+                        ask(&owner, None, call.method.as_str(), call.params.as_ref(), revision).await
+                    });
+                };
                 ReplyFuture::untimed(async move {
-                    found.ask(call.method.as_str(), call.params.as_ref(), revision).await
+                    let caller = found.caller();
+                    ask(&caller, Some(&found), call.method.as_str(), call.params.as_ref(), revision).await
                 })
             }
             other => ReplyFuture::ready(ErrorObject::method_not_found(other)),

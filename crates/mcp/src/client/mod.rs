@@ -16,11 +16,12 @@ use switchboard_core::{
     Call, CallError, Context, ErrorObject, Json, Outcome, Peer, Reply, ReplyFuture, Service,
 };
 
+pub use self::connect::Connector;
 use self::forwarded::Forwarded;
 pub(crate) use self::headers::{ParamHeaders, param_headers};
 use self::listener::Listening;
 use crate::model::{
-    COMPLETE, Capability, Implementation, LogLevel, Revision, ServerCapabilities, Wire as _, meta,
+    COMPLETE, Capability, Implementation, LogLevel, Revision, ServerCapabilities, Wire as _, meta, methods,
 };
 use crate::object::Object;
 use crate::spoken::Features;
@@ -106,6 +107,24 @@ impl Client {
         Err(CallError::Protocol(format!("{method} has more than {PAGES} pages").into()))
     }
 
+    /// Says which log messages are wanted, if the server keeps that.
+    pub(crate) async fn set_level(&self, level: LogLevel) {
+        if self.revision().is_stateless() || !self.has(Capability::Logging) {
+            return;
+        }
+        let params = Object::new().with("level", level.as_str());
+        drop(self.send(methods::SET_LEVEL, params, &Context::default(), ParamHeaders::default()).await);
+    }
+
+    /// Notifies the server, if it has sessions.
+    pub(crate) async fn notify(&self, method: &'static str) {
+        if !self.revision().is_stateless()
+            && let Err(error) = self.peer.notify(method, ()).await
+        {
+            tracing::debug!(%error, method, "an MCP server was not notified");
+        }
+    }
+
     /// Sends a request, on behalf of the call with this context.
     pub(crate) fn send(
         &self,
@@ -133,7 +152,8 @@ impl Client {
         features: Features,
     ) -> ReplyFuture {
         let token = forwarded.wants_progress().then_some(forwarded.token);
-        let call = match request(method, params, self.agreed.revision, token, features) {
+        let meta = Claim { token, features, level: forwarded.log_level() };
+        let call = match request(method, params, self.agreed.revision, meta) {
             Ok(call) => call,
             Err(error) => return ReplyFuture::ready(error),
         };
@@ -149,32 +169,42 @@ impl Client {
     }
 }
 
-/// A request of this revision. The claim of a stateless one says what the caller behind this client can be asked for.
+/// What a request says about the caller behind this client.
+#[derive(Clone, Copy, Default)]
+struct Claim {
+    /// Names its progress.
+    token: Option<u64>,
+    /// What it can be asked for.
+    features: Features,
+    /// The log messages that it wants.
+    level: Option<LogLevel>,
+}
+
+/// A request of this revision.
 fn request(
     method: &'static str,
     params: Object<'_>,
     revision: Revision,
-    token: Option<u64>,
-    features: Features,
+    claim: Claim,
 ) -> Result<Call, ErrorObject> {
-    let meta = match (revision.is_stateless(), token) {
+    let meta = match (revision.is_stateless(), claim.token) {
         (false, None) => None,
         (false, Some(_)) => Some(Object::new()),
-        (true, _) => Some(claim(revision, features)),
+        (true, _) => Some(claim.write(revision)),
     };
-    let meta = meta.map(|meta| meta.with_some(meta::PROGRESS_TOKEN, token));
+    let meta = meta.map(|meta| meta.with_some(meta::PROGRESS_TOKEN, claim.token));
     Ok(Call::new(method, Some(params.with_some(meta::META, meta).json()?)))
 }
 
-/// What a stateless request says about its client (MCP-M-02).
-fn claim<'a>(revision: Revision, features: Features) -> Object<'a> {
-    let claim = Object::new()
-        .with(meta::PROTOCOL_VERSION, revision.as_str())
-        .with(meta::CLIENT_CAPABILITIES, features.capabilities().to_json(revision))
-        .with(meta::CLIENT_INFO, implementation().to_json(revision));
-    match tracing::enabled!(tracing::Level::INFO) {
-        true => claim.with(meta::LOG_LEVEL, LogLevel::Info.as_str()),
-        false => claim,
+impl Claim {
+    /// What a stateless request says about its client (MCP-M-02).
+    fn write<'a>(self, revision: Revision) -> Object<'a> {
+        let own = tracing::enabled!(tracing::Level::INFO).then_some(LogLevel::Info);
+        Object::new()
+            .with(meta::PROTOCOL_VERSION, revision.as_str())
+            .with(meta::CLIENT_CAPABILITIES, self.features.capabilities().to_json(revision))
+            .with(meta::CLIENT_INFO, implementation().to_json(revision))
+            .with_some(meta::LOG_LEVEL, self.level.or(own).map(LogLevel::as_str))
     }
 }
 

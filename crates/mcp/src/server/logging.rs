@@ -4,6 +4,7 @@ use switchboard_core::{ErrorObject, Reply};
 
 use super::request::Request;
 use super::tools::empty;
+use crate::adapt::Own;
 use crate::model::LogLevel;
 
 /// Answers `logging/setLevel`.
@@ -12,6 +13,7 @@ pub(super) fn set_level(request: &Request<'_>) -> Reply {
     match (level, &request.handshake) {
         (Some(level), Some(handshake)) => {
             handshake.set_level(level);
+            Own::set_level(request.cx().session(), level);
             empty(request)
         }
         _ => ErrorObject::invalid_params(

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use switchboard_core::{Call, ErrorObject, Id, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, ErrorObject, Id, Json, Reply, ReplyFuture, Service};
 
 use super::request::Request;
 use super::{Shared, completion, discover, lifecycle, listen, logging, prompts, resources, tasks, tools};
+use crate::adapt::Own;
 use crate::model::methods::{self, Direction};
 
 /// Answers the methods of MCP.
@@ -55,12 +56,16 @@ fn answer(request: &Request<'_>) -> ReplyFuture {
         methods::DISCOVER => discover::discover(request).into(),
         methods::LISTEN => listen::listen(request),
         methods::INITIALIZED => lifecycle::initialized(request).into(),
+        methods::ROOTS_CHANGED => {
+            Own::roots_changed(request.cx().session());
+            Reply::value(Json::NULL).into()
+        }
         methods::GET_TASK => tasks::get(request).into(),
         methods::UPDATE_TASK => tasks::update(request).into(),
         methods::CANCEL_TASK => tasks::cancel(request).into(),
         methods::TASK_RESULT => tasks::result(request),
         // Notifications that need nothing to be done.
-        _ if request.call.is_notification() => Reply::value(switchboard_core::Json::NULL).into(),
+        _ if request.call.is_notification() => Reply::value(Json::NULL).into(),
         other => ReplyFuture::ready(ErrorObject::method_not_found(other)),
     }
 }

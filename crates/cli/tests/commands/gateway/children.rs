@@ -47,7 +47,7 @@ fn a_python_server_over_stdio_is_called_over_websocket() {
     assert!(is_alive(&pid(http)));
 }
 
-fn is_alive(process: &str) -> bool {
+pub(super) fn is_alive(process: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ")
 }

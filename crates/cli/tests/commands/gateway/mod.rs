@@ -1,5 +1,6 @@
 //! `switchboard gateway`: calls cross to servers behind it.
 
+mod agents;
 mod children;
 mod discovery;
 mod examples;

@@ -1,0 +1,97 @@
+//! An agent: a client of MCP with a session over HTTP, which answers questions.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+/// Answers a question of a server: its method and params.
+type Answer = dyn Fn(&str, &Value) -> Value;
+
+pub(super) struct Agent {
+    place: String,
+    session: Option<String>,
+    answer: Box<Answer>,
+    /// The notifications that came with answers.
+    pub(super) heard: Vec<Value>,
+    next: u64,
+}
+
+impl Agent {
+    /// Begins a session.
+    pub(super) fn new(url: &str) -> Agent {
+        Agent::answering(url, |_, _| panic!("nobody is to be asked"))
+    }
+
+    pub(super) fn answering(url: &str, answer: impl Fn(&str, &Value) -> Value + 'static) -> Agent {
+        let place = url.strip_prefix("http://").unwrap().to_owned();
+        let mut agent = Agent { place, session: None, answer: Box::new(answer), heard: Vec::new(), next: 0 };
+        let capabilities = json!({"elicitation": {}, "roots": {}, "sampling": {}});
+        let client = json!({"name": "agent", "version": "1"});
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
+        agent.ask("initialize", &params);
+        agent.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), None);
+        agent
+    }
+
+    /// Calls a tool, and gives its result.
+    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        assert!(answer["result"].is_object(), "{tool}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Sends a request, and gives the response. Questions are answered meanwhile.
+    pub(super) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.post(&message, Some(id)).unwrap_or_else(|| panic!("{method} was not answered"))
+    }
+
+    /// Ends the session.
+    pub(super) fn end(self) {
+        let mut stream = self.open("DELETE", "");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 20"), "{text}");
+    }
+
+    fn open(&self, method: &str, body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.place).unwrap();
+        let session = self.session.as_ref().map(|id| format!("mcp-session-id: {id}\r\n")).unwrap_or_default();
+        write!(
+            stream,
+            "{method} /mcp HTTP/1.1\r\nhost: {}\r\n{session}content-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            self.place,
+            body.len()
+        )
+        .unwrap();
+        stream
+    }
+
+    fn post(&mut self, message: &Value, id: Option<u64>) -> Option<Value> {
+        let mut lines = BufReader::new(self.open("POST", &message.to_string())).lines();
+        let mut found = None;
+        while let Some(Ok(line)) = lines.next() {
+            if let Some(session) = line.strip_prefix("mcp-session-id: ") {
+                self.session = Some(session.to_owned());
+            }
+            let line = line.strip_prefix("data: ").unwrap_or(&line);
+            let Ok(Value::Object(message)) = serde_json::from_str::<Value>(line) else { continue };
+            let message = Value::Object(message);
+            match (message.get("method").and_then(Value::as_str), message.get("id")) {
+                (Some(method), Some(asked)) => {
+                    let result = (self.answer)(method, &message["params"]);
+                    self.post(&json!({"jsonrpc": "2.0", "id": asked, "result": result}), None);
+                }
+                (Some(_), None) => self.heard.push(message),
+                (None, known) if known.and_then(Value::as_u64) == id => found = Some(message),
+                (None, _) => {}
+            }
+        }
+        found
+    }
+}
