@@ -247,6 +247,8 @@ impl Assembly {
     /// Keeps the description and the tools up to date with methods that change.
     fn follow(&self, tools: &Tools) {
         let (router, discovery) = (Arc::clone(&self.router), self.discovery.clone());
+        let updated = tools.clone();
+        self.served.on_update(move |uri| updated.updated(uri));
         let (generator, tools) = (self.generator.clone(), tools.clone());
         self.served.on_change(move || {
             discovery.replace(generator.document(&router));

@@ -83,6 +83,15 @@ impl Served {
         }
     }
 
+    /// Calls this function with the URI of a resource that has changed.
+    pub(crate) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
+        match self {
+            Served::Demo => {}
+            Served::Mcp(methods) => methods.on_update(update),
+            Served::Gateway(gated) => gated.on_update(update),
+        }
+    }
+
     /// The generator of their document.
     pub(crate) fn generator(&self) -> Generator {
         let methods = match self {

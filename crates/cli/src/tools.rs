@@ -55,6 +55,11 @@ impl Tools {
         }
     }
 
+    /// A resource with this URI has changed.
+    pub(crate) fn updated(&self, uri: &str) {
+        self.0.updated(uri);
+    }
+
     /// Answers MCP over HTTP at the usual paths.
     pub(crate) fn route(
         &self,

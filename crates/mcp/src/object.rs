@@ -38,6 +38,10 @@ impl<'a> Object<'a> {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The text of the object.
     pub(crate) fn json(&self) -> Result<Json, ErrorObject> {
         Json::encode_ref(self).map_err(|error| ErrorObject::internal(&error))

@@ -1,6 +1,6 @@
 //! An MCP server as an upstream: its tools, resources and prompts are methods.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -62,10 +62,13 @@ impl Reach {
     }
 }
 
+type OnUpdate = Box<dyn Fn(&str) + Send + Sync>;
+
 #[derive(Default)]
 struct Shared {
     methods: ArcSwapOption<Methods>,
     changes: watch::Sender<()>,
+    on_update: OnceLock<OnUpdate>,
     /// Why there is no connection yet.
     failed: watch::Sender<Option<String>>,
 }
@@ -105,6 +108,16 @@ impl McpServer {
         self.0.shared.changes.subscribe()
     }
 
+    /// Whether a method is a tool, and whether that has an output schema.
+    pub(super) fn has_output(&self, method: &str) -> Option<bool> {
+        self.0.shared.methods.load().as_ref()?.has_output(method)
+    }
+
+    /// Calls this function with the URI of a resource that has changed.
+    pub(super) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.0.shared.on_update.set(Box::new(update));
+    }
+
     /// Whether a method can be called twice without harm.
     pub(super) fn is_safe(&self, method: &str) -> bool {
         let methods = self.describe_in(Dialect::default()).methods;
@@ -129,6 +142,12 @@ async fn follow(reach: Reach, shared: Arc<Shared>) {
     methods.on_change(move || {
         if let Some(shared) = changed.upgrade() {
             shared.changes.send_replace(());
+        }
+    });
+    let updated = Arc::downgrade(&shared);
+    methods.on_update(move |uri| {
+        if let Some(update) = updated.upgrade().as_ref().and_then(|shared| shared.on_update.get()) {
+            update(uri);
         }
     });
     shared.methods.store(Some(Arc::new(methods.clone())));

@@ -112,6 +112,15 @@ impl Gated {
         }
     }
 
+    /// Calls this function with the URI of a resource that has changed.
+    pub(crate) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
+        let update = Arc::new(update);
+        for upstream in &self.upstreams {
+            let update = Arc::clone(&update);
+            upstream.on_update(move |uri| update(uri));
+        }
+    }
+
     /// Connects to the upstreams, and waits a moment until they have described their methods.
     async fn start(config: &Config) -> Result<Gated, Failure> {
         let upstreams: Vec<Upstream> = config

@@ -70,7 +70,11 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
     if let Some(Some(config)) = &policy.cache {
         service = cached(upstream, config, is_shared, service);
     }
-    service
+    // Outermost, because clients of MCP and others share what is kept.
+    match upstream.plain_results() {
+        Some(plain) => plain.layer(service),
+        None => service,
+    }
 }
 
 /// The service with a cache. What the operator caches for a whole upstream is only what is safe to call twice.

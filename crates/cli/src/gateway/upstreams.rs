@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use switchboard::access::Pattern;
 use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry};
+use switchboard::mcp::adapt::PlainResults;
 use switchboard::openrpc::remote::RemoteError;
 use switchboard::{Call, CallError, Describe as _, Dialect, Service};
 use tokio::sync::watch;
@@ -88,6 +89,20 @@ impl Upstream {
             Known::Discovered(discovered) => discovered.changes(),
             Known::Mcp(server, _) => server.changes(),
         }
+    }
+
+    /// Calls this function with the URI of a resource that has changed.
+    pub(super) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
+        if let Known::Mcp(server, _) = &self.known {
+            server.on_update(update);
+        }
+    }
+
+    /// What gives plain callers the results of tools as values, for an MCP server.
+    pub(super) fn plain_results(&self) -> Option<PlainResults> {
+        let Known::Mcp(server, _) = &self.known else { return None };
+        let server = server.clone();
+        Some(PlainResults::new(move |method| server.has_output(method)))
     }
 
     pub(super) fn is_safe(&self) -> impl Fn(&Call) -> bool + Clone + Send + Sync + 'static {

@@ -12,11 +12,14 @@ use switchboard_core::{
 };
 use switchboard_openrpc::remote::{Slot, by_name};
 
+use super::listed::Listed;
 use super::relay::{Parked, Request, in_rounds};
-use super::tool::{self, ToolMethod};
+use super::result::{is_whole, plain, whole};
 use crate::ask::{Asker, Caller};
+use crate::catalog::{RELAYED_PROMPTS, RELAYED_RESOURCES, RELAYED_TEMPLATES};
 use crate::client::{Client, ParamHeaders, param_headers};
-use crate::model::{Capability, Tool, methods};
+use crate::model::{Capability, methods};
+use crate::object::Object;
 
 /// The tools of an MCP server as methods of JSON-RPC, under their own names. Cheap to clone.
 ///
@@ -46,7 +49,7 @@ pub struct Methods(Arc<Inner>);
 
 struct Inner {
     client: Client,
-    tools: ArcSwap<BTreeMap<String, ToolMethod>>,
+    listed: ArcSwap<Listed>,
     /// Methods of MCP that are passed on.
     passed: BTreeMap<&'static str, Passed>,
     /// Calls whose clients have been asked, and have no session.
@@ -67,40 +70,52 @@ impl Methods {
     ///
     /// When the server cannot list its tools.
     pub async fn of(client: &Client) -> Result<Methods, CallError> {
-        let tools = ArcSwap::default();
+        let listed = ArcSwap::default();
         let (parked, on_change) = (Arc::default(), Mutex::default());
-        let inner = Inner { client: client.clone(), tools, passed: passed(client), parked, on_change };
+        let inner = Inner { client: client.clone(), listed, passed: passed(client), parked, on_change };
         let inner = Arc::new(inner);
         let weak = Arc::downgrade(&inner);
         client.listening.on_change(move || {
             let weak = weak.clone();
             async move {
                 let Some(inner) = weak.upgrade() else { return };
-                match list(&inner.client).await {
-                    Ok(tools) => inner.change(tools),
+                match Listed::read(&inner.client).await {
+                    Ok(listed) => inner.change(listed),
                     Err(error) => tracing::warn!(%error, "the changed tools cannot be listed"),
                 }
             }
         });
         // After that, so that no change is missed.
-        inner.tools.store(Arc::new(list(client).await?));
+        inner.listed.store(Arc::new(Listed::read(client).await?));
         Ok(Methods(inner))
     }
 
-    /// Lists the tools again.
+    /// Lists the tools, resources and prompts again.
     ///
     /// # Errors
     ///
     /// When the server cannot list its tools. Then they stay as they are.
     pub async fn refresh(&self) -> Result<(), CallError> {
-        let tools = list(&self.0.client).await?;
-        self.0.change(tools);
+        let listed = Listed::read(&self.0.client).await?;
+        self.0.change(listed);
         Ok(())
     }
 
     /// Calls this function when the methods have changed: what was made from their description has to be made again.
     pub fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
         self.0.on_change.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(change));
+    }
+
+    /// Calls this function with the URI of a resource that has changed, for subscribers, unless the server's session belongs to one client,
+    /// which then hears of it.
+    pub fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
+        self.0.client.listening.on_update(update);
+    }
+
+    /// Whether a method is a tool, and whether that has an output schema.
+    #[must_use]
+    pub fn has_output(&self, method: &str) -> Option<bool> {
+        self.0.listed.load().tools.get(method).map(|tool| tool.has_output)
     }
 
     /// The client of the server.
@@ -111,11 +126,11 @@ impl Methods {
 }
 
 impl Inner {
-    fn change(&self, tools: BTreeMap<String, ToolMethod>) {
-        if **self.tools.load() == tools {
+    fn change(&self, listed: Listed) {
+        if **self.listed.load() == listed {
             return;
         }
-        self.tools.store(Arc::new(tools));
+        self.listed.store(Arc::new(listed));
         let on_change = self.on_change.lock().unwrap_or_else(PoisonError::into_inner);
         on_change.iter().for_each(|change| change());
     }
@@ -136,34 +151,13 @@ impl Inner {
     }
 }
 
-/// The tools of a server, by name.
-async fn list(client: &Client) -> Result<BTreeMap<String, ToolMethod>, CallError> {
-    if !client.has(Capability::Tools) {
-        return Ok(BTreeMap::new());
-    }
-    let mut tools = BTreeMap::new();
-    for entry in client.list(methods::LIST_TOOLS, "tools").await? {
-        match entry.decode::<Tool>() {
-            // Names that start with `rpc.` are for the protocol (J2-12).
-            Ok(tool) if tool.name.starts_with("rpc.") => {
-                tracing::warn!(tool = tool.name, "left out a tool with a reserved name");
-            }
-            Ok(tool) => match ToolMethod::new(&tool, entry) {
-                Ok(method) => drop(tools.insert(tool.name, method)),
-                Err(why) => tracing::warn!(tool = tool.name, why, "left out a tool"),
-            },
-            Err(error) => tracing::warn!(%error, "left out a tool that cannot be read"),
-        }
-    }
-    Ok(tools)
-}
-
 /// The methods of MCP that a server offers.
 fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
     let text = || json!({"type": "string"});
     let cursor = || ParamDescription::optional("cursor", text()).documented("Where the page starts.");
     let (resources, prompts) = (client.has(Capability::Resources), client.has(Capability::Prompts));
-    let uri = ParamDescription::required("uri", text()).documented("The URI of the resource.");
+    let subscribes = client.has(Capability::Subscribe) && !client.revision().is_stateless();
+    let uri = || ParamDescription::required("uri", text()).documented("The URI of the resource.");
     let name = ParamDescription::required("name", text()).documented("The name of the prompt.");
     let values = json!({"type": "object", "additionalProperties": {"type": "string"}});
     let arguments =
@@ -183,7 +177,21 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
             "resourceTemplates",
             vec![cursor()],
         ),
-        (resources, methods::READ_RESOURCE, "Reads a resource of the MCP server.", "contents", vec![uri]),
+        (resources, methods::READ_RESOURCE, "Reads a resource of the MCP server.", "contents", vec![uri()]),
+        (
+            subscribes,
+            methods::SUBSCRIBE,
+            "Subscribes to changes of a resource of the MCP server.",
+            "",
+            vec![uri()],
+        ),
+        (
+            subscribes,
+            methods::UNSUBSCRIBE,
+            "Ends a subscription to a resource of the MCP server.",
+            "",
+            vec![uri()],
+        ),
         (prompts, methods::LIST_PROMPTS, "Lists the prompts of the MCP server.", "prompts", vec![cursor()]),
         (
             prompts,
@@ -197,10 +205,13 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
     offered
         .map(|(_, method, docs, member, params)| {
             let slots = params.iter().map(|param| Slot::new(param.name.clone())).collect();
-            let mut described = MethodDescription::documented(docs).safe().no_more_params();
+            let described = MethodDescription::documented(docs).no_more_params();
+            let mut described = if member.is_empty() { described } else { described.safe() };
             described.name = method.to_owned();
             described.params = Some(params);
-            described.result = ResultDescription::Value(listing(member));
+            if !member.is_empty() {
+                described.result = ResultDescription::Value(listing(member));
+            }
             // They are not tools: a server in front of this one has methods of its own for them.
             let described = described.extension("x-mcp", json!({"tool": false}));
             (method, Passed { described, slots })
@@ -214,9 +225,9 @@ fn listing(member: &str) -> Value {
 
 impl Service for Methods {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let Inner { tools, passed, .. } = &*self.0;
-        let (tools, method) = (tools.load(), call.method.as_str());
-        if let Some(tool) = tools.get(method) {
+        let Inner { listed, passed, .. } = &*self.0;
+        let (listed, method) = (listed.load(), call.method.as_str());
+        if let Some(tool) = listed.tools.get(method) {
             let arguments = match by_name(call.params.as_ref(), &tool.slots) {
                 Ok(params) => tool.arguments(&params),
                 Err(error) => return ReplyFuture::ready(error),
@@ -227,14 +238,22 @@ impl Service for Methods {
             };
             let params = vec![("name".to_owned(), name), ("arguments".to_owned(), arguments)];
             let reply = self.0.send(Request { method: methods::CALL_TOOL, params, headers }, &call.cx);
-            return reply.map(move |reply| match reply.outcome {
-                Outcome::Value(told) => tool::result(&told, has_output).into(),
+            let reply = reply.map(|reply| match reply.outcome {
+                Outcome::Value(told) => whole(told),
                 outcome => translated(outcome),
             });
+            return match is_whole(call) {
+                true => reply,
+                false => reply.map(move |reply| plain(reply, has_output)),
+            };
         }
         let Some((method, Passed { slots, .. })) = passed.get_key_value(method) else {
             return ReplyFuture::ready(ErrorObject::method_not_found(method));
         };
+        if *method == methods::UNSUBSCRIBE && !self.0.client.listening.is_owned() {
+            // Other clients may have subscribed to it, too.
+            return Object::new().reply().into();
+        }
         let params = match by_name(call.params.as_ref(), slots) {
             Ok(params) => params,
             Err(error) => return ReplyFuture::ready(error),
@@ -261,17 +280,26 @@ fn translated(outcome: Outcome) -> Reply {
 
 impl Describe for Methods {
     fn describe_methods(&self, _: &mut Schemas) -> Vec<MethodDescription> {
-        let tools = self.0.tools.load();
+        let listed = self.0.listed.load();
         let mut described: BTreeMap<&str, MethodDescription> =
             self.0.passed.iter().map(|(name, passed)| (*name, passed.described.clone())).collect();
-        described.extend(tools.iter().map(|(name, tool)| (name.as_str(), tool.described.clone())));
+        let mut offer = |method: &str, name: &str, entries: &[Value]| {
+            if let Some(method) = described.get_mut(method).filter(|_| !entries.is_empty()) {
+                method.others.insert(name.to_owned(), entries.into());
+            }
+        };
+        offer(methods::READ_RESOURCE, RELAYED_RESOURCES, &listed.resources);
+        offer(methods::READ_RESOURCE, RELAYED_TEMPLATES, &listed.templates);
+        offer(methods::GET_PROMPT, RELAYED_PROMPTS, &listed.prompts);
+        described.extend(listed.tools.iter().map(|(name, tool)| (name.as_str(), tool.described.clone())));
         described.into_values().collect()
     }
 }
 
 impl fmt::Debug for Methods {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tools = self.0.tools.load();
-        f.debug_struct("Methods").field("tools", &tools.keys().collect::<Vec<_>>()).finish_non_exhaustive()
+        let listed = self.0.listed.load();
+        let tools: Vec<_> = listed.tools.keys().collect();
+        f.debug_struct("Methods").field("tools", &tools).finish_non_exhaustive()
     }
 }

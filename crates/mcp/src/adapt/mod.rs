@@ -5,9 +5,11 @@
 //! - [`Methods`] makes the tools, resources and prompts of an MCP server methods of JSON-RPC; [`Sessions`] gives each client its own
 //!   session of the server.
 
+mod listed;
 mod methods;
 mod relay;
 mod remote;
+mod result;
 mod rules;
 mod sessions;
 mod told;
@@ -18,6 +20,8 @@ pub use switchboard_openrpc::remote::RemoteError;
 
 pub use self::methods::Methods;
 pub use self::remote::Remote;
+pub use self::result::PlainResults;
+pub(crate) use self::result::is_error;
 pub(crate) use self::sessions::Own;
 pub use self::sessions::Sessions;
 pub use self::updates::{UnknownUpdate, Update, Updates};

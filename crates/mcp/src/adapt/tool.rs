@@ -1,12 +1,10 @@
 //! Tools as methods: their descriptions, and their results.
 
 use serde_json::{Map, Value, json};
-use switchboard_core::{
-    Code, ErrorObject, Json, Kind, Marks, MethodDescription, ParamDescription, ResultDescription,
-};
+use switchboard_core::{Json, Kind, Marks, MethodDescription, ParamDescription, ResultDescription};
 use switchboard_openrpc::remote::{Slot, inlined};
 
-use crate::catalog::{HeaderParam, header_params, public_name};
+use crate::catalog::{HeaderParam, RELAYED_TOOL, header_params, public_name};
 use crate::model::Tool;
 
 /// The parameter that is all arguments, where the schema does not name them one by one.
@@ -30,7 +28,7 @@ impl ToolMethod {
     /// # Errors
     ///
     /// When the schema of the tool is not one that clients may list (MCP-N-11).
-    pub(super) fn new(tool: &Tool, listed: Json) -> Result<ToolMethod, String> {
+    pub(super) fn new(tool: &Tool, listed: &Json) -> Result<ToolMethod, String> {
         let input: Value = tool.input_schema.decode().unwrap_or_else(|_| json!({"type": "object"}));
         let mut described = MethodDescription::documented(tool.description.as_deref().unwrap_or_default());
         described.name.clone_from(&tool.name);
@@ -42,9 +40,12 @@ impl ToolMethod {
         };
         described.marks = marks(tool);
         described.others = extensions(tool, &input);
+        if let Ok(listed) = listed.decode::<Value>() {
+            described.others.insert(RELAYED_TOOL.to_owned(), listed);
+        }
         let slots = described.params.iter().flatten().map(|param| Slot::new(param.name.clone())).collect();
         let (headers, has_output) = (header_params(&input)?, output.is_some());
-        Ok(ToolMethod { listed, described, slots, headers, has_output })
+        Ok(ToolMethod { listed: listed.clone(), described, slots, headers, has_output })
     }
 
     /// The arguments in the params of a call.
@@ -143,77 +144,15 @@ fn extensions(tool: &Tool, input: &Value) -> Map<String, Value> {
     others
 }
 
-/// The result of a method in the result of its tool.
-pub(super) fn result(told: &Json, has_output: bool) -> Result<Json, ErrorObject> {
-    let [content, structured, is_error] = told.pick(["content", "structuredContent", "isError"]);
-    let blocks: Vec<Json> = content.iter().flat_map(Json::elements).collect();
-    if is_error.is_some_and(|is_error| is_error.as_str() == "true") {
-        return Err(failure(&blocks, structured.as_ref()));
-    }
-    if let Some(structured) = structured.filter(|structured| structured.kind() != Kind::Null) {
-        return Ok(structured);
-    }
-    match blocks.as_slice() {
-        [] => Ok(Json::NULL),
-        [block] => match text(block) {
-            Some(text) if has_output => match Json::parse(text.clone()) {
-                Ok(json) => Ok(json),
-                Err(_) => Json::encode(&text).map_err(|error| ErrorObject::internal(&error)),
-            },
-            Some(text) => Json::encode(&text).map_err(|error| ErrorObject::internal(&error)),
-            None => Ok(content.unwrap_or(Json::NULL)),
-        },
-        _ => Ok(content.unwrap_or(Json::NULL)),
-    }
-}
-
-/// The text of a block.
-fn text(block: &Json) -> Option<String> {
-    let [kind, text] = block.pick(["type", "text"]);
-    (kind?.decode::<String>().ok()? == "text").then_some(())?;
-    text?.decode().ok()
-}
-
-/// A tool that failed, with the text that it gave for models.
-fn failure(blocks: &[Json], structured: Option<&Json>) -> ErrorObject {
-    let texts: Vec<String> = blocks.iter().filter_map(text).collect();
-    let message = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
-    let error = ErrorObject::new(Code::VALIDATION_FAILED, message);
-    match structured {
-        Some(structured) => error.with_data(structured),
-        None => error,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_what_the_tool_means() {
-        let check = |told: &'static str, has_output: bool, expected: Result<&str, &str>| {
-            let result = result(&Json::parse(told).unwrap(), has_output);
-            let result = result.map(|json| json.to_string()).map_err(|error| error.to_string());
-            assert_eq!(result.as_deref().map_err(String::as_str), expected, "{told}");
-        };
-        let both = r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#;
-        check(both, true, Ok(r#"{"a":1}"#));
-        let text = r#"{"content":[{"type":"text","text":"5"}]}"#;
-        check(text, true, Ok("5"));
-        check(text, false, Ok("\"5\""));
-        check(r#"{"content":[{"type":"text","text":"hi"}]}"#, true, Ok("\"hi\""));
-        check(r#"{"content":[]}"#, false, Ok("null"));
-        let image = r#"[{"type":"image","data":"AA==","mimeType":"image/png"}]"#;
-        check(r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#, false, Ok(image));
-        let failed = r#"{"content":[{"type":"text","text":"no such city"}],"isError":true}"#;
-        check(failed, false, Err("no such city (-32001)"));
-    }
-
-    #[test]
     fn properties_are_parameters_and_compositions_one_parameter() {
         let names = |schema: Value| {
             let tool = Tool::new("t", Json::encode(&schema).unwrap());
-            let method = ToolMethod::new(&tool, Json::NULL).unwrap();
+            let method = ToolMethod::new(&tool, &Json::NULL).unwrap();
             let params = method.described.params.clone().unwrap_or_default();
             let names = params.iter().map(|param| (param.name.clone(), param.is_required));
             (names.collect::<Vec<_>>(), method.described.allows_unknown_params)
@@ -244,7 +183,7 @@ mod tests {
             "properties": {"p": {"$ref": "#/$defs/P"}, "q": {"type": "string", "minLength": 1}},
             "$defs": {"P": {"type": "integer"}},
         });
-        let method = ToolMethod::new(&Tool::new("t", Json::encode(&schema).unwrap()), Json::NULL).unwrap();
+        let method = ToolMethod::new(&Tool::new("t", Json::encode(&schema).unwrap()), &Json::NULL).unwrap();
         let params = method.described.params.unwrap();
         assert_eq!(params[0].schema, json!({"type": "integer"}));
         assert_eq!(params[1].schema, schema["properties"]["q"]);

@@ -250,6 +250,12 @@ impl Caller {
         self.notify("notifications/message", &params.with("data", data)).await;
     }
 
+    /// Passes on that a resource of another server has changed.
+    pub(crate) async fn relay_update(&self, params: &Json) {
+        let uri = params.get("uri");
+        self.notify("notifications/resources/updated", &Object::new().with_some("uri", uri)).await;
+    }
+
     async fn notify(&self, method: &'static str, params: &Object<'_>) {
         let Ok(params) = params.json() else { return };
         if let Err(error) = self.peer().notify(method, params).await {

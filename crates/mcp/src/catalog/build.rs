@@ -10,6 +10,7 @@ use super::Catalog;
 use super::entry::{Entry, Handler, Param};
 use super::header::header_params;
 use super::prompt::PromptEntry;
+use super::relayed;
 use super::resource::{ResourceEntry, Source, TemplateEntry};
 use super::schema::{complete, open_object, without_nulls};
 use super::template::UriTemplate;
@@ -64,10 +65,14 @@ fn add_service(
 ) -> Result<(), BuildError> {
     for method in &description.methods {
         let options = Options(method.others.get("x-mcp").and_then(Value::as_object));
-        if method.name.starts_with("rpc.") || options.is_off() {
+        if method.name.starts_with("rpc.") {
             continue;
         }
         let handler = handler(service, method, options);
+        if options.is_off() {
+            relayed::add(catalog, method, &handler);
+            continue;
+        }
         if let Some(uri) = options.text("resource") {
             if !offers.disabled.contains(uri) {
                 add_resource(catalog, method, options, uri, handler)?;
@@ -80,8 +85,14 @@ fn add_service(
         } else if options.has("completes") {
             add_completions(catalog, description, method, options, &handler);
         } else if !matches!(method.result, ResultDescription::Nothing) {
-            let name = options.name(method);
-            if !offers.disabled.contains(&name) {
+            let relayed = relayed::tool(method);
+            let name = relayed.as_ref().map_or_else(|| options.name(method), |tool| tool.name.clone());
+            if offers.disabled.contains(&name) {
+                continue;
+            }
+            if let Some(tool) = relayed {
+                relayed::add_tool(catalog, tool, handler);
+            } else {
                 add_tool(catalog, &description.definitions, method, options, &name, handler)?;
             }
         }
@@ -238,7 +249,7 @@ fn add_resource(
         shown.description = documentation(method);
         shown.mime_type = options.owned("mimeType");
         shown.icons = options.icons();
-        let entry = Entry::new(uri, TemplateEntry { shown, template, handler });
+        let entry = Entry::new(uri, TemplateEntry { shown, template, handler, is_relayed: false });
         return unique(catalog.templates.add(entry), uri);
     }
     let mut resource = Resource::new(uri, name);
@@ -267,7 +278,7 @@ fn add_prompt(
         argument.required = param.is_required;
         prompt.arguments.push(argument);
     }
-    let entry = Entry::new(name, PromptEntry { prompt, handler });
+    let entry = Entry::new(name, PromptEntry { prompt, handler, relayed: None });
     unique(catalog.prompts.add(entry), name)
 }
 

@@ -5,6 +5,7 @@ mod entry;
 mod header;
 mod page;
 mod prompt;
+mod relayed;
 mod resource;
 mod schema;
 mod template;
@@ -18,6 +19,7 @@ pub(crate) use self::entry::{Entry, Handler};
 pub(crate) use self::header::{HeaderParam, header_params};
 pub(crate) use self::page::Page;
 pub(crate) use self::prompt::PromptEntry;
+pub(crate) use self::relayed::{RELAYED_PROMPTS, RELAYED_RESOURCES, RELAYED_TEMPLATES, RELAYED_TOOL};
 pub(crate) use self::resource::{ResourceEntry, Source, TemplateEntry};
 pub(crate) use self::tool::{Output, TaskMode, ToolEntry};
 
@@ -30,6 +32,8 @@ pub(crate) struct Catalog {
     pub(crate) prompts: Table<PromptEntry>,
     /// The method that completes an argument, by prompt name or resource URI, and the name of the argument.
     pub(crate) completions: HashMap<(String, String), Handler>,
+    /// The methods that read resources of other servers, also such as they do not list.
+    pub(crate) readers: Vec<Handler>,
 }
 
 /// Entries in a fixed order, found by their keys.

@@ -7,6 +7,8 @@ use crate::model::Prompt;
 pub(crate) struct PromptEntry {
     pub(crate) prompt: Prompt,
     pub(crate) handler: Handler,
+    /// What another server calls it, if the method passes requests on.
+    pub(crate) relayed: Option<String>,
 }
 
 impl Listed for PromptEntry {

@@ -14,6 +14,8 @@ pub(crate) struct ResourceEntry {
 pub(crate) enum Source {
     Fixed(Contents),
     Method(Handler),
+    /// Another server, which this method passes requests on to.
+    Relayed(Handler),
 }
 
 /// Resources whose URIs follow a template.
@@ -21,6 +23,8 @@ pub(crate) struct TemplateEntry {
     pub(crate) shown: ResourceTemplate,
     pub(crate) template: UriTemplate,
     pub(crate) handler: Handler,
+    /// Whether the method passes requests on to another server.
+    pub(crate) is_relayed: bool,
 }
 
 impl Listed for ResourceEntry {

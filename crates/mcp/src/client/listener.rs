@@ -14,9 +14,12 @@ use crate::object::{Object, Part};
 
 type OnChange = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
+type OnUpdate = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Who wants to hear of changes, the calls that the server works on, and what asks the server for notifications.
 pub(crate) struct Listening {
     on_change: OnceLock<OnChange>,
+    on_update: OnceLock<OnUpdate>,
     /// The server's name for logs, and its revision.
     server: OnceLock<(String, Revision)>,
     pub(super) calls: Arc<Calls>,
@@ -28,8 +31,15 @@ pub(crate) struct Listening {
 impl Listening {
     /// Of a connection that belongs to this client, or to many.
     pub(super) fn of(owner: Option<Caller>) -> Listening {
-        let (on_change, server) = (OnceLock::new(), OnceLock::new());
-        Listening { on_change, server, calls: Arc::default(), subscription: Mutex::default(), owner }
+        let (on_change, on_update, server) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Listening {
+            on_change,
+            on_update,
+            server,
+            calls: Arc::default(),
+            subscription: Mutex::default(),
+            owner,
+        }
     }
 
     /// Calls this function when the list of tools has changed. The first one counts.
@@ -45,6 +55,27 @@ impl Listening {
         if let Some(change) = self.on_change.get() {
             change().await;
         }
+    }
+
+    /// Calls this function with the URI of a resource that has changed, if the connection belongs to many clients. The first one counts.
+    pub(crate) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.on_update.set(Box::new(update));
+    }
+
+    /// A resource has changed.
+    async fn update(&self, params: &Json) {
+        if let Some(owner) = &self.owner {
+            return owner.relay_update(params).await;
+        }
+        let uri = params.get("uri").and_then(|uri| uri.decode::<String>().ok());
+        if let (Some(update), Some(uri)) = (self.on_update.get(), uri) {
+            update(&uri);
+        }
+    }
+
+    /// Whether it belongs to one client.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.owner.is_some()
     }
 
     /// The server is known.
@@ -84,17 +115,28 @@ impl Drop for Listening {
     }
 }
 
-/// Whether the server says when its tools change.
+/// Whether the server says when its lists change, or its resources.
 pub(super) fn has_changes(agreed: &Agreed) -> bool {
-    agreed.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed)
+    let known = &agreed.capabilities;
+    known.tools.as_ref().is_some_and(|tools| tools.list_changed)
+        || known.prompts.as_ref().is_some_and(|prompts| prompts.list_changed)
+        || known.resources.as_ref().is_some_and(|resources| resources.list_changed || resources.subscribe)
 }
 
-/// The request that asks a stateless server for changes of its tools, if it announces them.
+/// The request that asks a stateless server for changes of its lists, if it announces them.
 pub(super) fn subscription(agreed: &Agreed) -> Option<Call> {
     if !agreed.revision.is_stateless() || !has_changes(agreed) {
         return None;
     }
-    let wanted = Object::new().with("notifications", Object::new().with("toolsListChanged", Part::True));
+    let known = &agreed.capabilities;
+    let all = [
+        ("toolsListChanged", known.tools.as_ref().is_some_and(|tools| tools.list_changed)),
+        ("promptsListChanged", known.prompts.as_ref().is_some_and(|prompts| prompts.list_changed)),
+        ("resourcesListChanged", known.resources.as_ref().is_some_and(|resources| resources.list_changed)),
+    ];
+    let wanted = all.iter().filter(|(_, is_announced)| *is_announced);
+    let wanted = wanted.fold(Object::new(), |wanted, (name, _)| wanted.with(name, Part::True));
+    let wanted = Object::new().with("notifications", wanted);
     request(methods::LISTEN, wanted, agreed.revision, Claim::default()).ok()
 }
 
@@ -117,10 +159,20 @@ impl Listener {
         match method {
             methods::PING if !call.is_notification() => Object::new().reply().into(),
             // Something may have changed before the subscription began.
-            methods::TOOLS_CHANGED | methods::ACKNOWLEDGED => ReplyFuture::untimed(async move {
+            methods::TOOLS_CHANGED
+            | methods::RESOURCES_CHANGED
+            | methods::PROMPTS_CHANGED
+            | methods::ACKNOWLEDGED => ReplyFuture::untimed(async move {
                 listening.change().await;
                 Reply::value(Json::NULL)
             }),
+            methods::RESOURCE_UPDATED => {
+                let Some(params) = call.params.clone() else { return nothing() };
+                ReplyFuture::untimed(async move {
+                    listening.update(&params).await;
+                    Reply::value(Json::NULL)
+                })
+            }
             methods::MESSAGE => {
                 let reader = during.map(|call| call.caller()).filter(|caller| caller.log_level().is_some());
                 let Some(reader) = reader.or_else(|| listening.owner.clone()) else {

@@ -40,7 +40,7 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
         ErrorObject::invalid_params(format!("unknown prompt: {shown}"))
     };
     let entry = found.ok_or_else(unknown)?;
-    let PromptEntry { prompt, handler } = &entry.value;
+    let PromptEntry { prompt, handler, relayed } = &entry.value;
     if let Some(refused) = lacks_scope(request, handler) {
         return Ok(refused.into());
     }
@@ -56,7 +56,10 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
         Returned { answers: request.param("inputResponses"), state: request.param("requestState") };
     let (asker, attributes) = asker(request, &name, given.as_ref(), &returned)?;
     let caller = request.caller(asker)?;
-    let params = (!arguments.is_empty()).then_some(params);
+    let params = match relayed {
+        Some(own) => Some(Object::new().with("name", own.as_str()).with_some("arguments", given).json()?),
+        None => (!arguments.is_empty()).then_some(params),
+    };
     let reply = call_method(request, handler, params, &caller);
     let filling = Filling {
         entry: Arc::clone(entry),
@@ -97,6 +100,12 @@ impl Filling {
     /// A string is one message of the user; otherwise the method returns a message, or several.
     fn messages(&self, value: &Json) -> Result<Json, ErrorObject> {
         let result = self.snapshot.complete(self.revision);
+        if self.entry.value.relayed.is_some() {
+            let [description, messages] = value.pick(["description", "messages"]);
+            let messages = lower::neutral_list(Mark::Message, &messages.unwrap_or(Json::NULL), self.revision);
+            let messages = messages.map_err(|error| ErrorObject::internal(&error))?;
+            return result.with_some("description", description).with("messages", messages).json();
+        }
         let description = self.entry.value.prompt.description.as_deref();
         let result = result.with_some("description", description);
         if value.kind() == Kind::String {

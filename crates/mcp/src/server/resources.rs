@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use switchboard_core::{ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture};
+use switchboard_core::{Code, ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture};
 
 use super::request::Request;
 use super::running::finished;
 use super::snapshot::Snapshot;
 use super::tools::{asker, call_method, empty, lacks_scope};
+use crate::ask::Asker;
 use crate::ask::rounds::Returned;
 use crate::catalog::{Handler, Page, ResourceEntry, Source, TemplateEntry};
-use crate::model::{Mark, Revision, Wire as _, error, lower};
+use crate::model::{Mark, Revision, Wire as _, error, lower, methods};
 use crate::object::{Object, Part};
 
 /// Answers `resources/list`.
@@ -20,7 +21,7 @@ pub(super) fn list(request: &Request<'_>) -> Reply {
     let cursor = request.param("cursor");
     let is_shown = |resource: &ResourceEntry| match &resource.source {
         Source::Fixed(_) => true,
-        Source::Method(handler) => request.snapshot.shows(handler, request.cx()),
+        Source::Method(handler) | Source::Relayed(handler) => request.snapshot.shows(handler, request.cx()),
     };
     let (snapshot, revision) = (&request.snapshot, request.revision());
     paged(
@@ -58,12 +59,12 @@ pub(super) fn read(request: &Request<'_>) -> ReplyFuture {
 fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     let uri = request.text("uri")?;
     let snapshot = &request.snapshot;
-    let (handler, params, mime) = match find(snapshot, &uri, request)? {
+    let (handler, params, form) = match find(snapshot, &uri, request)? {
         Found::Fixed(contents) => {
             let result = snapshot.cacheable(request.revision());
             return Ok(result.with("contents", vec![contents]).reply().into());
         }
-        Found::Method { handler, params, mime } => (handler, params, mime),
+        Found::Method { handler, params, form } => (handler, params, form),
     };
     if let Some(refused) = lacks_scope(request, &handler) {
         return Ok(refused.into());
@@ -73,13 +74,29 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     let (asker, attributes) = asker(request, &uri, None, &returned)?;
     let caller = request.caller(asker)?;
     let reply = call_method(request, &handler, params, &caller);
-    let reading = Reading { uri, mime, revision: request.revision(), snapshot: Arc::clone(snapshot) };
+    let reading = Reading { uri, form, revision: request.revision(), snapshot: Arc::clone(snapshot) };
     Ok(finished(request, reply, caller, attributes, move |reply| reading.reply(reply)))
 }
 
 enum Found {
     Fixed(Json),
-    Method { handler: Handler, params: Option<Json>, mime: Option<String> },
+    Method { handler: Handler, params: Option<Json>, form: Form },
+}
+
+/// What the result of a method is.
+enum Form {
+    /// What a handler returned, of this media type.
+    Own(Option<String>),
+    /// The result of another server.
+    Relayed,
+}
+
+impl Found {
+    /// A resource of another server, which this method reads.
+    fn relayed(handler: &Handler, uri: &str) -> Result<Found, ErrorObject> {
+        let params = Object::new().with("uri", uri).json()?;
+        Ok(Found::Method { handler: handler.clone(), params: Some(params), form: Form::Relayed })
+    }
 }
 
 /// What a URI is read from.
@@ -91,25 +108,33 @@ fn find(snapshot: &Snapshot, uri: &str, request: &Request<'_>) -> Result<Found, 
             Source::Method(handler) if snapshot.shows(handler, request.cx()) => Ok(Found::Method {
                 handler: handler.clone(),
                 params: None,
-                mime: entry.value.resource.mime_type.clone(),
+                form: Form::Own(entry.value.resource.mime_type.clone()),
             }),
-            Source::Method(_) => Err(not_found()),
+            Source::Relayed(handler) if snapshot.shows(handler, request.cx()) => Found::relayed(handler, uri),
+            Source::Method(_) | Source::Relayed(_) => Err(not_found()),
         };
     }
     for entry in snapshot.catalog.templates.iter() {
-        let TemplateEntry { shown, template, handler } = &entry.value;
+        let TemplateEntry { shown, template, handler, is_relayed } = &entry.value;
         if let Some(values) = template.matches(uri)
             && snapshot.shows(handler, request.cx())
         {
+            if *is_relayed {
+                return Found::relayed(handler, uri);
+            }
             let params = named(handler, values.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
             return Ok(Found::Method {
                 handler: handler.clone(),
                 params: Some(params),
-                mime: shown.mime_type.clone(),
+                form: Form::Own(shown.mime_type.clone()),
             });
         }
     }
-    Err(not_found())
+    // Servers need not list what results of their tools link to. With several of them, none is told of the URIs of another.
+    match snapshot.catalog.readers.as_slice() {
+        [only] if snapshot.shows(only, request.cx()) => Found::relayed(only, uri),
+        _ => Err(not_found()),
+    }
 }
 
 /// Texts as the named parameters of a method.
@@ -129,7 +154,7 @@ pub(super) fn named<'a>(
 /// A resource that a method is read for.
 struct Reading {
     uri: String,
-    mime: Option<String>,
+    form: Form,
     revision: Revision,
     snapshot: Arc<Snapshot>,
 }
@@ -137,7 +162,10 @@ struct Reading {
 impl Reading {
     fn reply(&self, reply: Reply) -> Reply {
         let result = match reply.outcome {
-            Outcome::Value(value) => self.contents(&value),
+            Outcome::Value(value) => match &self.form {
+                Form::Own(mime) => self.contents(&value, mime.as_deref()),
+                Form::Relayed => self.relayed(&value),
+            },
             Outcome::Error(error) => Err(protocol_error(&error)),
             Outcome::Stream(_) => Err(ErrorObject::internal(&"a stream was not collected")),
         };
@@ -148,8 +176,16 @@ impl Reading {
         lower::neutral(Mark::Contents, contents, self.revision).map_err(|error| ErrorObject::internal(&error))
     }
 
+    /// The contents in the result of another server.
+    fn relayed(&self, value: &Json) -> Result<Json, ErrorObject> {
+        let contents = value.get("contents");
+        let contents = contents.iter().flat_map(Json::elements).map(|contents| self.lower(&contents));
+        let contents = contents.collect::<Result<Vec<_>, _>>()?;
+        self.snapshot.cacheable(self.revision).with("contents", contents).json()
+    }
+
     /// A string is a text, an array of bytes a blob, contents are themselves, and anything else is JSON.
-    fn contents(&self, value: &Json) -> Result<Json, ErrorObject> {
+    fn contents(&self, value: &Json, mime: Option<&str>) -> Result<Json, ErrorObject> {
         let is_contents = |value: &Json| {
             value.kind() == Kind::Object
                 && value.get("uri").is_some()
@@ -171,10 +207,10 @@ impl Reading {
         let bytes: Option<Vec<u8>> = (!list.is_empty()).then(|| value.decode().ok()).flatten();
         let blob = bytes.map(|bytes| STANDARD.encode(bytes));
         let one = match (value.kind(), &blob) {
-            (Kind::String, _) => one.with_some("mimeType", self.mime.as_deref()).with("text", value.clone()),
-            (_, Some(blob)) => one.with_some("mimeType", self.mime.as_deref()).with("blob", blob.as_str()),
+            (Kind::String, _) => one.with_some("mimeType", mime).with("text", value.clone()),
+            (_, Some(blob)) => one.with_some("mimeType", mime).with("blob", blob.as_str()),
             _ => {
-                let mime = self.mime.as_deref().unwrap_or("application/json");
+                let mime = mime.unwrap_or("application/json");
                 one.with("mimeType", mime).with("text", Part::Text(value.as_str()))
             }
         };
@@ -184,7 +220,6 @@ impl Reading {
 
 /// An error of a method that is not a tool: codes that MCP uses for something else become internal errors with the code as data.
 pub(super) fn protocol_error(error: &ErrorObject) -> ErrorObject {
-    use switchboard_core::Code;
     match error.code {
         Code::INVALID_PARAMS | Code::INTERNAL_ERROR | Code::INVALID_REQUEST | error::MISSING_CAPABILITY => {
             error.clone()
@@ -198,15 +233,17 @@ pub(super) fn protocol_error(error: &ErrorObject) -> ErrorObject {
 }
 
 /// Answers `resources/subscribe` and `resources/unsubscribe`.
-pub(super) fn subscribe(request: &Request<'_>, is_on: bool) -> Reply {
+pub(super) fn subscribe(request: &Request<'_>, is_on: bool) -> ReplyFuture {
     let uri = match request.text("uri") {
         Ok(uri) => uri,
-        Err(error) => return error.into(),
+        Err(error) => return ReplyFuture::ready(error),
     };
-    let Some(handshake) = &request.handshake else { return empty(request) };
-    if is_on && let Err(error) = find(&request.snapshot, &uri, request) {
-        return error.into();
-    }
+    let Some(handshake) = &request.handshake else { return empty(request).into() };
+    let found = match find(&request.snapshot, &uri, request) {
+        Ok(found) => Some(found),
+        Err(error) if is_on => return ReplyFuture::ready(error),
+        Err(_) => None,
+    };
     let is_full = handshake.subscriptions(|uris| {
         if !is_on {
             uris.remove(&uri);
@@ -218,16 +255,31 @@ pub(super) fn subscribe(request: &Request<'_>, is_on: bool) -> Reply {
         }
         is_full
     });
-    match is_full {
-        true => {
-            let detail = format!("a session has at most {SUBSCRIPTIONS} subscriptions");
-            ErrorObject::over_limit("subscriptions", detail).into()
-        }
-        false => {
-            request.subscribers().add(request.cx().session(), handshake);
-            empty(request)
-        }
+    if is_full {
+        let detail = format!("a session has at most {SUBSCRIPTIONS} subscriptions");
+        return ReplyFuture::ready(ErrorObject::over_limit("subscriptions", detail));
     }
+    request.subscribers().add(request.cx().session(), handshake);
+    match found {
+        Some(Found::Method { handler, params, form: Form::Relayed }) => relay(request, handler, params),
+        _ => empty(request).into(),
+    }
+}
+
+/// Passes a subscription on to the server that has the resource.
+fn relay(request: &Request<'_>, mut handler: Handler, params: Option<Json>) -> ReplyFuture {
+    let prefix = handler.method.as_str().strip_suffix(methods::READ_RESOURCE).unwrap_or_default();
+    handler.method = format!("{prefix}{}", request.call.method).as_str().into();
+    let caller = match request.caller(Asker::Wire) {
+        Ok(caller) => caller,
+        Err(error) => return ReplyFuture::ready(error),
+    };
+    let done = empty(request);
+    call_method(request, &handler, params, &caller).map(move |reply| match reply.outcome {
+        // A server without subscriptions is one whose resources do not change.
+        Outcome::Error(error) if error.code != Code::METHOD_NOT_FOUND => protocol_error(&error).into(),
+        _ => done,
+    })
 }
 
 /// How many resources a session may subscribe to.

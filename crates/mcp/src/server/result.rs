@@ -6,8 +6,10 @@ use switchboard_core::{Code, ErrorObject, Json, Kind, Outcome, Reply};
 
 use super::request::Request;
 use super::snapshot::Snapshot;
+use crate::adapt::is_error;
 use crate::catalog::{Entry, Output, ToolEntry};
-use crate::model::{Mark, Revision, error, lower};
+use crate::model::meta::SERVER_INFO;
+use crate::model::{COMPLETE, Mark, Revision, error, lower};
 use crate::object::{Object, Part};
 
 /// How the results of a tool are written for a client.
@@ -88,18 +90,35 @@ fn whole_result(value: &Json, shape: &Shape) -> Result<Json, ErrorObject> {
         value.pick(["content", "structuredContent", "isError", "_meta"]);
     let content = content.unwrap_or_else(|| Json::parse("[]").unwrap_or(Json::NULL));
     let is_error = is_error.filter(|is_error| is_error.as_str() == "true").map(|_| Part::True);
-    let structured = structured.filter(|_| shape.revision >= Revision::V2025_06_18);
-    let result = shape.begin().with("content", blocks(&content, shape.revision)?);
-    let result = match shape.revision.is_stateless() {
-        // The result has the member already, with the description of the server.
-        true => result,
-        false => result.with_some("_meta", meta),
+    let revision = shape.revision;
+    let structured = structured.filter(|_| revision >= Revision::V2025_06_18);
+    let structured = structured.map(|structured| match &shape.tool.value.tool.output_schema {
+        Some(schema) if lower::wraps(schema, revision) => lower::wrap(&structured),
+        Some(_) => structured,
+        None => lower::structured(&structured, revision),
+    });
+    // Ours says who answers.
+    let meta: Vec<_> = meta.iter().flat_map(Json::entries).collect();
+    let others = meta.iter().filter(|(name, _)| name != SERVER_INFO);
+    let begin = match revision.is_stateless() {
+        true => Object::new().with(SERVER_INFO, shape.snapshot.server_json.clone()),
+        false => Object::new(),
     };
+    let meta = others.fold(begin, |meta, (name, value)| meta.with(name, value.clone()));
+    let result =
+        if revision.is_stateless() { Object::new().with("resultType", COMPLETE) } else { Object::new() };
+    let result = if meta.is_empty() { result } else { result.with("_meta", meta) };
+    let result = result.with("content", blocks(&content, revision)?);
     result.with_some("structuredContent", structured).with_some("isError", is_error).json()
 }
 
 /// Errors of the method are results that the model can read, unless the call itself was wrong or the server failed.
 fn error_result(error: &ErrorObject, shape: &Shape) -> Result<Json, ErrorObject> {
+    if shape.tool.value.output == Output::Whole
+        && let Some(told) = error.data.as_ref().filter(|told| is_error(told))
+    {
+        return whole_result(told, shape);
+    }
     let is_for_model = match error.code {
         // MCP-T-07: from 2025-11-25 on models are to correct their arguments.
         Code::INVALID_PARAMS => shape.revision >= Revision::V2025_11_25,

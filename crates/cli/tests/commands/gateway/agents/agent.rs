@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
@@ -11,6 +12,8 @@ type Answer = dyn Fn(&str, &Value) -> Value;
 pub(super) struct Agent {
     place: String,
     session: Option<String>,
+    /// Further headers of requests.
+    headers: String,
     answer: Box<Answer>,
     /// The notifications that came with answers.
     pub(super) heard: Vec<Value>,
@@ -24,12 +27,27 @@ impl Agent {
     }
 
     pub(super) fn answering(url: &str, answer: impl Fn(&str, &Value) -> Value + 'static) -> Agent {
+        Agent::speaking(url, "2025-11-25", answer)
+    }
+
+    /// Begins a session of this revision.
+    pub(super) fn speaking(
+        url: &str,
+        revision: &str,
+        answer: impl Fn(&str, &Value) -> Value + 'static,
+    ) -> Agent {
         let place = url.strip_prefix("http://").unwrap().to_owned();
-        let mut agent = Agent { place, session: None, answer: Box::new(answer), heard: Vec::new(), next: 0 };
+        let mut agent = Agent {
+            place,
+            session: None,
+            headers: String::new(),
+            answer: Box::new(answer),
+            heard: Vec::new(),
+            next: 0,
+        };
         let capabilities = json!({"elicitation": {}, "roots": {}, "sampling": {}});
         let client = json!({"name": "agent", "version": "1"});
-        let params =
-            json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
+        let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client});
         agent.ask("initialize", &params);
         agent.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), None);
         agent
@@ -40,6 +58,40 @@ impl Agent {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         assert!(answer["result"].is_object(), "{tool}: {answer}");
         answer["result"].clone()
+    }
+
+    /// Calls a tool with a request that stands alone, of the newer era.
+    pub(super) fn call_alone(&mut self, tool: &str, arguments: &Value) -> Value {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "agent", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        let headers =
+            format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n");
+        let session = self.session.take();
+        let kept = std::mem::replace(&mut self.headers, headers);
+        let answer = self.ask("tools/call", &params);
+        (self.session, self.headers) = (session, kept);
+        answer["result"].clone()
+    }
+
+    /// Opens the stream of the session, and gives what comes over it.
+    pub(super) fn listen(&self) -> mpsc::Receiver<Value> {
+        let (sender, heard) = mpsc::channel();
+        let mut lines = BufReader::new(self.open("GET", "")).lines();
+        let status = lines.next().unwrap().unwrap();
+        assert!(status.contains(" 200 "), "{status}");
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let message = line.strip_prefix("data: ").and_then(|text| serde_json::from_str(text).ok());
+                if message.is_some_and(|message| sender.send(message).is_err()) {
+                    return;
+                }
+            }
+        });
+        heard
     }
 
     /// Sends a request, and gives the response. Questions are answered meanwhile.
@@ -63,9 +115,10 @@ impl Agent {
         let session = self.session.as_ref().map(|id| format!("mcp-session-id: {id}\r\n")).unwrap_or_default();
         write!(
             stream,
-            "{method} /mcp HTTP/1.1\r\nhost: {}\r\n{session}content-type: application/json\r\n\
+            "{method} /mcp HTTP/1.1\r\nhost: {}\r\n{session}{}content-type: application/json\r\n\
              accept: application/json, text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
             self.place,
+            self.headers,
             body.len()
         )
         .unwrap();

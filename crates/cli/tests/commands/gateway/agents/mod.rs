@@ -1,7 +1,11 @@
 //! MCP servers behind a gateway, for agents before it.
 
 mod agent;
+mod content;
 mod sessions;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
@@ -53,6 +57,24 @@ fn tool(name: &str, description: &str) -> Value {
 fn all_tools() -> Value {
     let names = ["pid", "count", "crash", "elicit", "log", "touch", "blocks", "fails", "changed", "echo"];
     names.iter().map(|name| tool(name, &format!("The tool {name}."))).collect()
+}
+
+/// Calls a method as the simplest client does, and gives the response.
+fn rpc(url: &str, method: &str, params: &Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let place = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(place).unwrap();
+    let head = "content-type: application/json\r\nconnection: close";
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nhost: {place}\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// The text of the first block of a result.
