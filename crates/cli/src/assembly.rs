@@ -261,9 +261,15 @@ impl Assembly {
         let service = Arc::clone(service);
         let methods = Layered::new(Arc::clone(&self.router), move |_: Arc<dyn Service>| Arc::clone(&service));
         let visible = self.visible.clone();
-        Tools::new(methods, self.served.instructions(), config, move |cx, method| {
-            is_visible(visible.as_ref(), cx, method)
-        })
+        let is_visible = move |cx: &Context, method: &str| is_visible(visible.as_ref(), cx, method);
+        let tools = Tools::new(methods, self.served.instructions(), config, is_visible.clone());
+        match self.served.pins().cloned() {
+            Some(pins) => tools.held(move |tool, cx| {
+                let (method, why) = pins.held(tool)?;
+                is_visible(cx, &method).then_some(why)
+            }),
+            None => tools,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use switchboard::{CallError, Dial, Router, Service};
 use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gateway::{self, Gated};
+use crate::gateway::{self, Gated, Pins};
 use crate::target::{Secret, is_http};
 use crate::visible::visible;
 
@@ -118,6 +118,14 @@ impl Served {
             Served::Demo => Some(DEMO),
             Served::Mcp(methods) => methods.client().instructions(),
             Served::Gateway(_) => None,
+        }
+    }
+
+    /// The pinned tools of MCP servers behind a gateway.
+    pub(crate) fn pins(&self) -> Option<&Pins> {
+        match self {
+            Served::Gateway(gated) => Some(&gated.pins),
+            Served::Demo | Served::Mcp(_) => None,
         }
     }
 

@@ -43,6 +43,14 @@ impl Tools {
         })
     }
 
+    /// Says why tools are held back, when they are called.
+    pub(crate) fn held(
+        self,
+        why: impl Fn(&str, &Context) -> Option<String> + Send + Sync + 'static,
+    ) -> Tools {
+        Tools(self.0.missing(why))
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.tools().len()

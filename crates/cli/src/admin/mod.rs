@@ -9,6 +9,7 @@ mod health;
 mod methods;
 mod sessions;
 mod stats;
+mod tools;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -31,7 +32,9 @@ use self::sessions::Sessions;
 use crate::assembly::Queue;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{proxy, serving, tools};
+use crate::gateway::Pins;
+use crate::tools::counted;
+use crate::{proxy, serving};
 
 /// What the admin listener knows about the server. Cheap to clone.
 #[derive(Clone)]
@@ -48,14 +51,22 @@ struct State {
     is_draining: AtomicBool,
     listeners: OnceLock<Vec<String>>,
     serving: OnceLock<(Handle, AbortHandle)>,
+    pins: OnceLock<Pins>,
 }
 
 /// Where the live page is. Calls go there too.
 const PAGE: &str = "/";
 
 /// Methods that change nothing.
-const READING: [&str; 6] =
-    ["rpc.discover", "admin/info", "admin/stats", "admin/calls", "admin/call", "admin/sessions"];
+const READING: [&str; 7] = [
+    "rpc.discover",
+    "admin/info",
+    "admin/stats",
+    "admin/calls",
+    "admin/call",
+    "admin/sessions",
+    "admin/tools",
+];
 
 impl Admin {
     /// For a server with these methods.
@@ -71,6 +82,7 @@ impl Admin {
             is_draining: AtomicBool::new(false),
             listeners: OnceLock::new(),
             serving: OnceLock::new(),
+            pins: OnceLock::new(),
         }))
     }
 
@@ -95,6 +107,11 @@ impl Admin {
         let _ = self.0.serving.set((handle, task));
     }
 
+    /// The tools of these are pinned.
+    pub(crate) fn pins(&self, pins: &Pins) {
+        let _ = self.0.pins.set(pins.clone());
+    }
+
     /// The server stops: it is not ready for more.
     pub(crate) fn drain(&self) {
         self.0.is_draining.store(true, Ordering::Relaxed);
@@ -107,7 +124,12 @@ impl Admin {
     /// Listens for those who want to know.
     pub(crate) async fn listen(&self, url: &str, config: &Config) -> Result<Server, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--admin: {error}"));
-        let router = Discovery::new(generator()).build(Router::builder().add(methods::Methods(self.clone())));
+        let builder = Router::builder().add(methods::Methods(self.clone()));
+        let builder = match self.0.pins.get() {
+            Some(pins) => builder.add(tools::ToolMethods(pins.clone())),
+            None => builder,
+        };
+        let router = Discovery::new(generator()).build(builder);
         let router = router.map_err(|error| wrong(&error))?;
         let checks = config.authentication.clone().map(|checks| match proxy::is_local(url) {
             true => checks.optional(),
@@ -161,7 +183,7 @@ pub(crate) fn counting(
     queue: &Queue,
     log: Option<CallLog>,
 ) -> Metrics {
-    let metrics = Metrics::new(tools::counted(methods).chain(["rpc.discover"]));
+    let metrics = Metrics::new(counted(methods).chain(["rpc.discover"]));
     let metrics = metrics.with_audit(config.audit.clone());
     let built = "What runs, as labels of a number that is always 1.";
     let metrics = metrics.with_info(

@@ -69,7 +69,7 @@ pub(crate) use self::policies::{CacheConfig, Hedge, PolicyConfig};
 pub(crate) use self::routes::{ParamsForm, RouteConfig};
 pub(crate) use self::rules::{Roles, Subject};
 pub(crate) use self::store::keeping;
-pub(crate) use self::upstreams::{Balance, Profile, Sessions, Sticky, UpstreamConfig};
+pub(crate) use self::upstreams::{Balance, Pin, Profile, Sessions, Sticky, UpstreamConfig};
 pub(crate) use self::watching::reload;
 
 use self::faults::Fault;

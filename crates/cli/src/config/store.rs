@@ -8,6 +8,7 @@ use switchboard::Clock;
 use switchboard::idempotency::{Idempotency, IdempotencyOptions};
 use switchboard::store::{FileStore, MemoryStore, Store, StoreLimits};
 
+use super::Config;
 use super::faults::Fault;
 use super::reader::Reader;
 use crate::failure::Failure;
@@ -53,6 +54,23 @@ impl StorePlace {
                 })?)
             }
         })
+    }
+}
+
+impl Config {
+    /// The file that remembers what tools of MCP servers say: beside the store, or beside the configuration. None without either.
+    pub(crate) fn pins(&self) -> Option<PathBuf> {
+        let (path, name) = match &self.store {
+            StorePlace::File(path) => (path.as_path(), path.file_name()?),
+            StorePlace::Memory if self.source.has_main() => {
+                let path = self.source.main().path.as_path();
+                (path, path.file_stem()?)
+            }
+            StorePlace::Memory => return None,
+        };
+        let mut name = name.to_owned();
+        name.push(".pins.json");
+        Some(path.with_file_name(name))
     }
 }
 

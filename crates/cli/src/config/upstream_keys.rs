@@ -92,6 +92,12 @@ const OWN: &[Key] = &[
     inner("required", Kind::Flag, "false", "whether the gateway fails to start without it"),
     inner("openrpc", Kind::Path, "", "description of its methods; by default the answer to rpc.discover"),
     inner("safe", Kind::Texts, "[]", "methods that may be called twice, besides those that it marks as safe"),
+    inner(
+        "pin",
+        Kind::Choice(&["off", "report", "hold"]),
+        "\"report\"",
+        "tools that are new or whose description changed: log them (report), or hold them back until they are approved; mcp only",
+    ),
 ];
 
 const MATCH: &[Key] = &[

@@ -47,6 +47,7 @@ pub(crate) struct UpstreamConfig {
     pub(crate) openrpc: Option<PathBuf>,
     /// Methods that may be called twice.
     pub(crate) safe: Vec<Pattern>,
+    pub(crate) pin: Pin,
     pub(crate) policy: PolicyConfig,
 }
 
@@ -57,6 +58,16 @@ pub(crate) enum Profile {
     Mcp,
     Ethereum,
     Lsp,
+}
+
+/// What happens to tools that are new or say something else about themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pin {
+    Off,
+    /// They are logged.
+    Report,
+    /// They are not offered until they are approved, too.
+    Hold,
 }
 
 /// How many connections or processes there are.
@@ -154,6 +165,7 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
         required: reader.flag("required"),
         openrpc: reader.path("openrpc"),
         safe: reader.parsed("safe"),
+        pin: pin(reader, profile),
         policy: policies::policy(reader, names),
         nodes: Some(nodes).filter(|nodes| !nodes.is_empty())?,
     })
@@ -166,6 +178,18 @@ fn profile(reader: &mut Reader<'_>) -> Profile {
         "lsp" => Profile::Lsp,
         _ => Profile::Plain,
     }
+}
+
+fn pin(reader: &mut Reader<'_>, profile: Profile) -> Pin {
+    let pin = match &*reader.choice("pin") {
+        "off" => Pin::Off,
+        "hold" => Pin::Hold,
+        _ => Pin::Report,
+    };
+    if profile != Profile::Mcp && pin != Pin::Report {
+        reader.needs("pin", "`profile = \"mcp\"`", "only tools of MCP servers are pinned; remove this key");
+    }
+    pin
 }
 
 fn sessions(node: &Node) -> Result<Sessions, String> {

@@ -13,6 +13,7 @@ use switchboard::{
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use super::pins::Pinned;
 use crate::target::is_http;
 
 /// The pause before another attempt to connect: at first, and at most.
@@ -42,6 +43,8 @@ pub(super) struct Reach {
     pub(super) dial: Dial,
     /// Ends connections of clients that do not use them.
     pub(super) link: Link,
+    /// Decides which tools are offered.
+    pub(super) pinned: Option<Arc<Pinned>>,
 }
 
 impl Reach {
@@ -50,7 +53,7 @@ impl Reach {
     }
 
     async fn connect(self, connector: Connector) -> Result<Methods, CallError> {
-        let Reach { dial, link } = self.clone();
+        let Reach { dial, link, pinned } = self.clone();
         let client = match self.is_http() {
             true => connector.dial(dial).await?,
             false => {
@@ -58,7 +61,10 @@ impl Reach {
                 connector.over(connect).await?
             }
         };
-        Methods::of(&client).await
+        match pinned {
+            Some(pinned) => Methods::approved(&client, pinned).await,
+            None => Methods::of(&client).await,
+        }
     }
 }
 
@@ -152,10 +158,21 @@ async fn follow(reach: Reach, shared: Arc<Shared>) {
     });
     shared.methods.store(Some(Arc::new(methods.clone())));
     shared.changes.send_replace(());
+    let mut approvals = reach.pinned.as_ref().map(|pinned| pinned.changes());
     loop {
-        tokio::time::sleep(AGAIN).await;
-        if let Err(error) = methods.refresh().await {
-            tracing::debug!(%error, "the MCP server did not list its tools again");
+        let approved = async {
+            match &mut approvals {
+                Some(approvals) => approvals.changed().await.is_ok(),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            true = approved => { shared.changes.send_replace(()); }
+            () = tokio::time::sleep(AGAIN) => {
+                if let Err(error) = methods.refresh().await {
+                    tracing::debug!(%error, "the MCP server did not list its tools again");
+                }
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ mod banner;
 mod clearing;
 mod mcp;
 mod nodes;
+mod pins;
 mod policies;
 mod routes;
 mod safe;
@@ -18,6 +19,7 @@ use switchboard::Description;
 use switchboard::gateway::{Gateway, GatewayBuilder};
 
 pub(crate) use self::banner::shown;
+pub(crate) use self::pins::{Pins, ToolRecord};
 use self::upstreams::Upstream;
 use crate::config::{Config, Origin};
 use crate::exit::{self, Exit};
@@ -96,6 +98,7 @@ fn has_upstreams(config: &Config) -> Result<(), Failure> {
 pub(crate) struct Gated {
     pub(crate) gateway: Gateway,
     pub(crate) upstreams: Vec<Upstream>,
+    pub(crate) pins: Pins,
 }
 
 impl Gated {
@@ -123,10 +126,11 @@ impl Gated {
 
     /// Connects to the upstreams, and waits a moment until they have described their methods.
     async fn start(config: &Config) -> Result<Gated, Failure> {
+        let pins = Pins::open(config)?;
         let upstreams: Vec<Upstream> = config
             .upstreams
             .iter()
-            .map(|upstream| Upstream::new(upstream, config))
+            .map(|upstream| Upstream::new(upstream, config, &pins))
             .collect::<Result<_, _>>()?;
         let described = upstreams.iter().map(Upstream::describe);
         let described =
@@ -148,6 +152,6 @@ impl Gated {
         });
         let builder = routes::routes(config, &upstreams)?.into_iter().fold(builder, GatewayBuilder::route);
         let gateway = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(Gated { gateway, upstreams })
+        Ok(Gated { gateway, upstreams, pins })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -13,6 +14,7 @@ use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings, Version, Versions};
 
 use super::mcp::{McpServer, Reach};
+use super::pins::Pins;
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
 use crate::failure::Failure;
 use crate::target::Secret;
@@ -39,7 +41,12 @@ pub(super) fn pool(upstream: &UpstreamConfig, config: &Config) -> Result<Pool, F
 }
 
 /// The same of MCP servers, and the first of them.
-pub(super) fn mcp_pool(upstream: &UpstreamConfig, config: &Config) -> Result<(Pool, McpServer), Failure> {
+pub(super) fn mcp_pool(
+    upstream: &UpstreamConfig,
+    config: &Config,
+    pins: &Pins,
+) -> Result<(Pool, McpServer), Failure> {
+    let pinned = pins.of(upstream).map(Arc::new);
     let connections = connections(upstream);
     let is_per_client = connections == Connections::PerClient;
     let mut builder = builder(upstream);
@@ -52,7 +59,8 @@ pub(super) fn mcp_pool(upstream: &UpstreamConfig, config: &Config) -> Result<(Po
     };
     let mut first = None;
     for node in upstream.nodes.iter().flat_map(|node| std::iter::repeat_n(node, copies)) {
-        let reach = Reach { dial: dial(node, upstream, config)?, link: link(node, upstream) };
+        let dial = dial(node, upstream, config)?;
+        let reach = Reach { dial, link: link(node, upstream), pinned: pinned.clone() };
         let server = McpServer::start(reach, is_per_client);
         let built = Node::new(node.shown.as_str(), server.clone());
         builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));

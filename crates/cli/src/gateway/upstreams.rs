@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::clearing::Clearing;
 use super::mcp::McpServer;
+use super::pins::Pins;
 use super::{nodes, safe};
 use crate::config::{Config, PolicyConfig, Profile, UpstreamConfig};
 use crate::failure::Failure;
@@ -39,10 +40,10 @@ enum Known {
 }
 
 impl Upstream {
-    pub(super) fn new(config: &UpstreamConfig, all: &Config) -> Result<Upstream, Failure> {
+    pub(super) fn new(config: &UpstreamConfig, all: &Config, pins: &Pins) -> Result<Upstream, Failure> {
         let (pool, known) = match config.profile {
             Profile::Mcp => {
-                let (pool, first) = nodes::mcp_pool(config, all)?;
+                let (pool, first) = nodes::mcp_pool(config, all, pins)?;
                 (pool, Known::Mcp(first, config.safe.clone()))
             }
             Profile::Plain | Profile::Ethereum | Profile::Lsp => {

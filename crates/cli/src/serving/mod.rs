@@ -52,12 +52,15 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     let config = origin.load(&methods)?;
     output::note(&config.shown_warnings());
     raise_file_limit(config.connections);
-    let upstreams = served.upstreams();
+    let (upstreams, pins) = (served.upstreams(), served.pins().cloned());
     let mut assembly = Assembly::new(&config, served)?;
     let logs = Logs { calls: config.calls.start(verbose)?, audit: config.audit.clone() };
     let written = Written::default();
     let admin = config.admin.as_ref();
     let admin = admin.map(|_| Admin::new(&config, &methods, assembly.queue(), logs.calls.clone()));
+    if let (Some(admin), Some(pins)) = (&admin, &pins) {
+        admin.pins(pins);
+    }
     let telemetry = Telemetry::start(&config, &methods)?;
     let metrics = match (&admin, &telemetry) {
         (Some(admin), _) => Some(admin.metrics().clone()),

@@ -12,9 +12,11 @@ use switchboard_core::{
 };
 use switchboard_openrpc::remote::{Slot, by_name};
 
+use super::approval::Approval;
 use super::listed::Listed;
 use super::relay::{Parked, Request, in_rounds};
 use super::result::{is_whole, plain, whole};
+use super::tool::ToolMethod;
 use crate::ask::{Asker, Caller};
 use crate::catalog::{RELAYED_PROMPTS, RELAYED_RESOURCES, RELAYED_TEMPLATES};
 use crate::client::{Client, ParamHeaders, param_headers};
@@ -55,6 +57,8 @@ struct Inner {
     /// Calls whose clients have been asked, and have no session.
     parked: Arc<Parked>,
     on_change: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
+    /// Decides which tools are offered; without it all are.
+    approval: Option<Arc<dyn Approval>>,
 }
 
 /// A method of MCP that is passed on.
@@ -70,23 +74,37 @@ impl Methods {
     ///
     /// When the server cannot list its tools.
     pub async fn of(client: &Client) -> Result<Methods, CallError> {
+        Methods::make(client, None).await
+    }
+
+    /// The methods of this server, without those of tools that are not approved.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot list its tools.
+    pub async fn approved(client: &Client, approval: Arc<dyn Approval>) -> Result<Methods, CallError> {
+        Methods::make(client, Some(approval)).await
+    }
+
+    async fn make(client: &Client, approval: Option<Arc<dyn Approval>>) -> Result<Methods, CallError> {
         let listed = ArcSwap::default();
         let (parked, on_change) = (Arc::default(), Mutex::default());
-        let inner = Inner { client: client.clone(), listed, passed: passed(client), parked, on_change };
+        let (passed, client) = (passed(client), client.clone());
+        let inner = Inner { client, listed, passed, parked, on_change, approval };
         let inner = Arc::new(inner);
         let weak = Arc::downgrade(&inner);
-        client.listening.on_change(move || {
+        inner.client.listening.on_change(move || {
             let weak = weak.clone();
             async move {
                 let Some(inner) = weak.upgrade() else { return };
-                match Listed::read(&inner.client).await {
+                match inner.read().await {
                     Ok(listed) => inner.change(listed),
                     Err(error) => tracing::warn!(%error, "the changed tools cannot be listed"),
                 }
             }
         });
         // After that, so that no change is missed.
-        inner.listed.store(Arc::new(Listed::read(client).await?));
+        inner.listed.store(Arc::new(inner.read().await?));
         Ok(Methods(inner))
     }
 
@@ -96,7 +114,7 @@ impl Methods {
     ///
     /// When the server cannot list its tools. Then they stay as they are.
     pub async fn refresh(&self) -> Result<(), CallError> {
-        let listed = Listed::read(&self.0.client).await?;
+        let listed = self.0.read().await?;
         self.0.change(listed);
         Ok(())
     }
@@ -126,6 +144,20 @@ impl Methods {
 }
 
 impl Inner {
+    async fn read(&self) -> Result<Listed, CallError> {
+        let listed = Listed::read(&self.client).await?;
+        if let Some(approval) = &self.approval {
+            let tools: Vec<_> = listed.tools.values().map(|tool| &tool.definition).collect();
+            approval.note(&tools);
+        }
+        Ok(listed)
+    }
+
+    /// Why a tool is not offered, if it is not.
+    fn refusal(&self, tool: &ToolMethod) -> Option<String> {
+        self.approval.as_ref()?.refusal(&tool.definition)
+    }
+
     fn change(&self, listed: Listed) {
         if **self.listed.load() == listed {
             return;
@@ -228,6 +260,9 @@ impl Service for Methods {
         let Inner { listed, passed, .. } = &*self.0;
         let (listed, method) = (listed.load(), call.method.as_str());
         if let Some(tool) = listed.tools.get(method) {
+            if let Some(reason) = self.0.refusal(tool) {
+                return ReplyFuture::ready(ErrorObject::new(Code::UNAUTHORIZED, reason));
+            }
             let arguments = match by_name(call.params.as_ref(), &tool.slots) {
                 Ok(params) => tool.arguments(&params),
                 Err(error) => return ReplyFuture::ready(error),
@@ -291,7 +326,8 @@ impl Describe for Methods {
         offer(methods::READ_RESOURCE, RELAYED_RESOURCES, &listed.resources);
         offer(methods::READ_RESOURCE, RELAYED_TEMPLATES, &listed.templates);
         offer(methods::GET_PROMPT, RELAYED_PROMPTS, &listed.prompts);
-        described.extend(listed.tools.iter().map(|(name, tool)| (name.as_str(), tool.described.clone())));
+        let tools = listed.tools.iter().filter(|(_, tool)| self.0.refusal(tool).is_none());
+        described.extend(tools.map(|(name, tool)| (name.as_str(), tool.described.clone())));
         described.into_values().collect()
     }
 }

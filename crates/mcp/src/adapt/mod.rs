@@ -5,6 +5,7 @@
 //! - [`Methods`] makes the tools, resources and prompts of an MCP server methods of JSON-RPC; [`Sessions`] gives each client its own
 //!   session of the server.
 
+mod approval;
 mod listed;
 mod methods;
 mod relay;
@@ -18,6 +19,7 @@ mod updates;
 
 pub use switchboard_openrpc::remote::RemoteError;
 
+pub use self::approval::{Approval, ToolDefinition};
 pub use self::methods::Methods;
 pub use self::remote::Remote;
 pub use self::result::PlainResults;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use switchboard_core::{Json, Kind, Marks, MethodDescription, ParamDescription, ResultDescription};
 use switchboard_openrpc::remote::{Slot, inlined};
 
+use super::approval::ToolDefinition;
 use crate::catalog::{HeaderParam, RELAYED_TOOL, header_params, public_name};
 use crate::model::Tool;
 
@@ -17,6 +18,7 @@ const DEFINITIONS: &[&str] = &["#/$defs/", "#/definitions/"];
 pub(super) struct ToolMethod {
     /// The tool as the server lists it.
     pub(super) listed: Json,
+    pub(super) definition: ToolDefinition,
     pub(super) described: MethodDescription,
     pub(super) slots: Vec<Slot>,
     pub(super) headers: Vec<HeaderParam>,
@@ -45,7 +47,8 @@ impl ToolMethod {
         }
         let slots = described.params.iter().flatten().map(|param| Slot::new(param.name.clone())).collect();
         let (headers, has_output) = (header_params(&input)?, output.is_some());
-        Ok(ToolMethod { listed: listed.clone(), described, slots, headers, has_output })
+        let definition = ToolDefinition::read(&tool.name, listed);
+        Ok(ToolMethod { listed: listed.clone(), definition, described, slots, headers, has_output })
     }
 
     /// The arguments in the params of a call.

@@ -149,6 +149,12 @@ impl Server {
         self.with(|snapshot| snapshot.filter = Some(ToolFilter::by_method(is_visible)))
     }
 
+    /// Says more about tools that are not offered, when they are called: the function gets the name of the tool.
+    #[must_use]
+    pub fn missing(self, why: impl Fn(&str, &Context) -> Option<String> + Send + Sync + 'static) -> Server {
+        self.with(|snapshot| snapshot.missing = Some(Arc::new(why)))
+    }
+
     /// Sets how long stateless clients may reuse lists and resources, and whether they may share them between users: by default
     /// not at all, and not.
     #[must_use]

@@ -14,6 +14,9 @@ use crate::catalog::{Catalog, Handler, Offers, ToolEntry, build};
 use crate::model::{Implementation, Revision, ServerCapabilities, Wire as _};
 use crate::object::Object;
 
+/// Why there is no tool of this name for this caller.
+pub(crate) type Missing = dyn Fn(&str, &Context) -> Option<String> + Send + Sync;
+
 /// The settings and the tables of a server.
 #[derive(Clone)]
 pub(crate) struct Snapshot {
@@ -24,6 +27,8 @@ pub(crate) struct Snapshot {
     pub(crate) server_json: Json,
     pub(crate) instructions: Option<String>,
     pub(crate) filter: Option<ToolFilter>,
+    /// Why there is no tool of this name, if there is more to say.
+    pub(crate) missing: Option<Arc<Missing>>,
     pub(crate) cache: (Duration, CacheScope),
     pub(crate) page_size: usize,
     pub(crate) call_time: Duration,
@@ -40,6 +45,7 @@ impl Default for Snapshot {
             server,
             instructions: None,
             filter: None,
+            missing: None,
             cache: (Duration::ZERO, CacheScope::Private),
             page_size: 500,
             call_time: Duration::from_secs(30),

@@ -61,7 +61,7 @@ impl ToolCall {
         let name = name.ok_or_else(|| ErrorObject::invalid_params("name must be a string"))?;
         let found = request.snapshot.catalog.tools.get(&name);
         let found = found.filter(|tool| request.snapshot.shows_tool(&tool.value, request.cx()));
-        let tool = Arc::clone(found.ok_or_else(|| unknown(&name))?);
+        let tool = Arc::clone(found.ok_or_else(|| unknown(&name, request))?);
         if arguments.as_ref().is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return Err(ErrorObject::invalid_params("arguments must be an object"));
         }
@@ -70,7 +70,10 @@ impl ToolCall {
 }
 
 /// There is no such tool, or the caller may not know of it (MCP-T-07).
-fn unknown(name: &str) -> ErrorObject {
+fn unknown(name: &str, request: &Request<'_>) -> ErrorObject {
+    if let Some(reason) = request.snapshot.missing.as_ref().and_then(|missing| missing(name, request.cx())) {
+        return ErrorObject::new(Code::INVALID_PARAMS, reason);
+    }
     let shown: String = name.chars().take(128).collect();
     ErrorObject::new(Code::INVALID_PARAMS, format!("Unknown tool: {shown}"))
 }

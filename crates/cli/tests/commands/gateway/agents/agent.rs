@@ -60,6 +60,13 @@ impl Agent {
         answer["result"].clone()
     }
 
+    /// The names in the list of tools.
+    pub(super) fn tools(&mut self) -> Vec<String> {
+        let answer = self.ask("tools/list", &json!({}));
+        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// Calls a tool with a request that stands alone, of the newer era.
     pub(super) fn call_alone(&mut self, tool: &str, arguments: &Value) -> Value {
         let meta = json!({

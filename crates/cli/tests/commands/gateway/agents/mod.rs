@@ -2,6 +2,7 @@
 
 mod agent;
 mod content;
+mod pins;
 mod sessions;
 
 use std::io::{Read as _, Write as _};
@@ -18,23 +19,28 @@ const SERVER: &str = include_str!("server.py");
 
 /// A gateway in front of an MCP server, whose tools can be changed.
 struct Behind {
-    _folder: Folder,
+    folder: Folder,
     gateway: Serving,
 }
 
 impl Behind {
     /// The server is the upstream `t`. The configuration has these further keys of it, and then this text.
     fn new(name: &str, keys: &str, more: &str) -> Behind {
+        Behind::with(name, "", keys, more)
+    }
+
+    /// The same with these keys of the gateway.
+    fn with(name: &str, top: &str, keys: &str, more: &str) -> Behind {
         let folder = Folder::new(&format!("agents-{name}"));
         std::fs::write(folder.file("server.py"), SERVER).unwrap();
         write_tools(&folder, &all_tools());
         let upstream = format!(
-            "listen = [\"http://127.0.0.1:0\", \"ws://127.0.0.1:0\"]\n\n[upstream.t]\n\
+            "listen = [\"http://127.0.0.1:0\", \"ws://127.0.0.1:0\"]\n{top}\n[upstream.t]\n\
              url = \"exec:python3 server.py tools.json\"\nprofile = \"mcp\"\nrequired = true\n{keys}\n{more}\n"
         );
         std::fs::write(folder.file("gateway.toml"), upstream).unwrap();
         let gateway = start(&folder);
-        Behind { _folder: folder, gateway }
+        Behind { folder, gateway }
     }
 
     fn url(&self) -> String {
