@@ -3,6 +3,7 @@
 mod agent;
 mod content;
 mod pins;
+mod policies;
 mod sessions;
 
 use std::io::{Read as _, Write as _};
@@ -61,7 +62,8 @@ fn tool(name: &str, description: &str) -> Value {
 }
 
 fn all_tools() -> Value {
-    let names = ["pid", "count", "crash", "elicit", "log", "touch", "blocks", "fails", "changed", "echo"];
+    let names =
+        ["pid", "count", "crash", "elicit", "log", "touch", "blocks", "fails", "changed", "echo", "who"];
     names.iter().map(|name| tool(name, &format!("The tool {name}."))).collect()
 }
 

@@ -5,6 +5,7 @@ import os
 import sys
 
 TOOLS = sys.argv[1]
+NAME = sys.argv[2] if len(sys.argv) > 2 else "t"
 ASKED = 0
 CALLS = 0
 
@@ -68,6 +69,8 @@ def call(tool, arguments):
     if tool == "changed":
         send({"method": "notifications/tools/list_changed"})
         return text("changed")
+    if tool == "who":
+        return text(f"{NAME} {arguments['secret']}")
     if tool == "echo":
         return text(arguments.get("text", ""))
     return {"content": [{"type": "text", "text": f"no tool {tool}"}], "isError": True}
