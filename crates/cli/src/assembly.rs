@@ -22,6 +22,7 @@ use switchboard::{
 
 use crate::admin::Admin;
 use crate::config::{Config, Live, Stack, keeping};
+use crate::explain::Explainer;
 use crate::failure::Failure;
 use crate::served::Served;
 use crate::tools::{self, Tools};
@@ -45,6 +46,7 @@ pub(crate) struct Assembly {
     bodies: Option<BodyLog>,
     admin: Option<Admin>,
     queue: Queue,
+    explaining: Explaining,
 }
 
 /// The calls that wait because too many run. A reload may replace the limit.
@@ -54,6 +56,16 @@ pub(crate) struct Queue(Arc<ArcSwapOption<Shedding>>);
 impl Queue {
     pub(crate) fn waiting(&self) -> u64 {
         self.0.load().as_ref().map_or(0, |shedding| shedding.waiting() as u64)
+    }
+}
+
+/// What explains calls by the configuration in use. A reload replaces it.
+#[derive(Clone, Default)]
+pub(crate) struct Explaining(Arc<ArcSwapOption<Explainer>>);
+
+impl Explaining {
+    pub(crate) fn current(&self) -> Option<Arc<Explainer>> {
+        self.0.load_full()
     }
 }
 
@@ -84,6 +96,7 @@ impl Assembly {
             bodies: None,
             admin: None,
             queue: Queue::default(),
+            explaining: Explaining::default(),
         };
         if can_change {
             assembly.live = Some(Live::new(assembly.stack(config)?));
@@ -94,6 +107,11 @@ impl Assembly {
     /// The calls that wait, whichever configuration is in use.
     pub(crate) fn queue(&self) -> &Queue {
         &self.queue
+    }
+
+    /// What explains calls, whichever configuration is in use.
+    pub(crate) fn explaining(&self) -> &Explaining {
+        &self.explaining
     }
 
     /// Logs params and results.
@@ -183,6 +201,7 @@ impl Assembly {
             service = bodies.layer(service);
         }
         self.queue.0.store(config.shedding.clone().map(Arc::new));
+        self.explaining.0.store(Some(Arc::new(Explainer::new(config, self.served.clone()))));
         if let Some(visible) = &self.visible {
             visible.store(config.access.clone().map(Arc::new));
         }

@@ -5,6 +5,7 @@
 
 mod address;
 mod admin;
+mod advice;
 mod allowance;
 mod assembly;
 mod banner;
@@ -119,6 +120,7 @@ enum Command {
     Completions(completions::Completions),
     Config(config::command::ConfigCommand),
     Discover(discover::Discover),
+    Explain(Box<explain::Explain>),
     Gateway(Box<gateway::GatewayCommand>),
     Generate(generate::Generate),
     Key(key::Key),
@@ -157,6 +159,7 @@ fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Config(config) => config.run(),
         Command::Discover(discover) => discover.run(),
+        Command::Explain(explain) => explain.run(),
         Command::Gateway(gateway) => gateway.run(matches.subcommand_matches("gateway").unwrap_or(&matches)),
         Command::Generate(generate) => generate.run(),
         Command::Key(key) => key.run(),

@@ -325,7 +325,7 @@ fn is_same_origin(one: &str, other: &str) -> bool {
 }
 
 /// Parses a header of the command line. Errors do not show its value.
-fn header(Secret(text): &Secret) -> Result<(HeaderName, HeaderValue), Failure> {
+pub(crate) fn header(Secret(text): &Secret) -> Result<(HeaderName, HeaderValue), Failure> {
     let wrong = || {
         Failure::usage("the value of `--header` is not a header")
             .advise("write it as `--header 'Name: value'`")

@@ -1,12 +1,14 @@
 //! Calls that are sent more than once: again after a failure, or twice because the first is slow.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use switchboard_core::{Call, Outcome, Reply, ReplyFuture, Service};
+use switchboard_layers::explain::{Ending, Explain, Step};
 
 use crate::pool::{Pool, Tried};
 use crate::verdict::Failure;
@@ -208,6 +210,41 @@ impl Service for Attempts {
         };
         let (inner, call) = (Arc::clone(inner), call.clone());
         ReplyFuture::pending(async move { inner.repeat(&call, first, tried).await })
+    }
+}
+
+impl Explain for Attempts {
+    fn name(&self) -> &'static str {
+        "retry"
+    }
+
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let inner = &*self.0;
+        let step = match (inner.retry.attempts, inner.may_repeat(call, Failure::MayHaveRun)) {
+            (0, _) => Step::new("retry", "off", "it is sent once"),
+            (count, true) => Step::new(
+                "retry",
+                format!("up to {count}"),
+                "the method is safe, so it is repeated after any failure",
+            ),
+            (count, false) => Step::new(
+                "retry",
+                format!("up to {count}"),
+                "the method may not be safe, so only if it was not sent",
+            ),
+        };
+        steps.push(step);
+        if let Some(hedge) = inner.hedge {
+            let (outcome, detail) = match (inner.hedge_after(call), hedge) {
+                (Some(after), _) => ("on", format!("a second copy after {after:.1?}")),
+                (None, Hedge::Percentile(percent)) if inner.pool.percentile(percent).is_none() => {
+                    ("not yet", format!("too few answers to know p{percent}"))
+                }
+                (None, _) => ("not used", "only for safe methods, and with two servers or more".to_owned()),
+            };
+            steps.push(Step::new("hedge", outcome, detail));
+        }
+        inner.pool.explain(call, steps)
     }
 }
 

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use switchboard_core::{Describe, MethodDescription, Schemas, Service};
+use switchboard_core::{Describe, MethodDescription, Schemas};
 
 use crate::discovered::Discovered;
+use crate::stack::Stack;
 
 /// A named upstream of a [`Gateway`](crate::Gateway): what answers its calls, and what is known about its methods. Cheap to clone.
 #[derive(Clone)]
 pub struct Backend {
     pub(crate) name: Arc<str>,
     pub(crate) prefix: Arc<str>,
-    pub(crate) service: Arc<dyn Service>,
+    pub(crate) stack: Stack,
     pub(crate) known: Known,
 }
 
@@ -27,9 +28,9 @@ pub(crate) enum Known {
 
 impl Backend {
     /// A service whose methods get this prefix, such as `math/`, or keep their names if it is empty.
-    pub fn new(name: impl Into<Arc<str>>, prefix: impl Into<Arc<str>>, service: impl Service) -> Backend {
-        let (name, prefix, service) = (name.into(), prefix.into(), Arc::new(service));
-        Backend { name, prefix, service, known: Known::Itself(None) }
+    pub fn new(name: impl Into<Arc<str>>, prefix: impl Into<Arc<str>>, service: impl Into<Stack>) -> Backend {
+        let (name, prefix, stack) = (name.into(), prefix.into(), service.into());
+        Backend { name, prefix, stack, known: Known::Itself(None) }
     }
 
     /// Shows these methods of the service.
@@ -56,6 +57,11 @@ impl Backend {
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// Whether a method begins with its prefix. The prefix alone is not a method.
+    pub(crate) fn has(&self, method: &str) -> bool {
+        method.len() > self.prefix.len() && method.starts_with(&*self.prefix)
     }
 
     /// Its methods under the names that the gateway gives them.

@@ -1,9 +1,11 @@
 //! Giving a failing upstream a rest.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_core::{Call, Code, ErrorObject, Layer, Reply, ReplyFuture, Service};
+use switchboard_layers::explain::{Ending, Explain, Step};
 use tokio::time::Instant;
 
 use crate::ratio::Ratio;
@@ -72,6 +74,17 @@ impl Breaker {
     }
 }
 
+impl Breaker {
+    /// For how long no call is let through, if none is.
+    fn rest(&self) -> Option<Duration> {
+        let until = match *self.0.state.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Closed => return None,
+            State::OpenUntil(until) | State::HalfOpen(until) => until,
+        };
+        Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+}
+
 impl Inner {
     /// Lets a call through, or says how long none is.
     fn admit(&self) -> Result<(), Duration> {
@@ -109,6 +122,26 @@ impl Inner {
 impl Layer for Breaker {
     fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(Guarded { breaker: Arc::clone(&self.0), service })
+    }
+}
+
+impl Explain for Breaker {
+    fn name(&self) -> &'static str {
+        "breaker"
+    }
+
+    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        if let Some(left) = self.rest() {
+            let detail = format!("too many calls failed; none is sent for another {left:.1?}");
+            steps.push(Step::new(self.name(), "open", detail));
+            return ControlFlow::Break(Ending::Refused(open(left)));
+        }
+        let (outcome, detail) = match self.is_open() {
+            true => ("half open", "this call would be let through to see whether the upstream works again"),
+            false => ("closed", "calls are sent"),
+        };
+        steps.push(Step::new(self.name(), outcome, detail));
+        ControlFlow::Continue(())
     }
 }
 

@@ -23,6 +23,16 @@ const LATE: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct Discovered(Arc<Inner>);
 
+/// Why a method can be called twice without harm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Safety<'a> {
+    /// This pattern lists it.
+    Listed(&'a Pattern),
+    /// The description of the server marks it.
+    Described,
+}
+
 struct Inner {
     known: Arc<Known>,
     safe: Vec<Pattern>,
@@ -121,11 +131,18 @@ impl Discovered {
     /// Whether a method can be called twice without harm.
     #[must_use]
     pub fn is_safe(&self, method: &str) -> bool {
-        let is_marked = || {
-            let known = self.0.known.described.load();
-            known.calling.get(method).is_some_and(|calling| calling.marks.safe || calling.marks.idempotent)
-        };
-        self.0.safe.iter().any(|pattern| pattern.matches(method)) || is_marked()
+        self.safety(method).is_some()
+    }
+
+    /// Why a method can be called twice without harm, if it can.
+    #[must_use]
+    pub fn safety(&self, method: &str) -> Option<Safety<'_>> {
+        if let Some(pattern) = self.0.safe.iter().find(|pattern| pattern.matches(method)) {
+            return Some(Safety::Listed(pattern));
+        }
+        let known = self.0.known.described.load();
+        let marks = known.calling.get(method).map(|calling| &calling.marks)?;
+        (marks.safe || marks.idempotent).then_some(Safety::Described)
     }
 
     /// Whether a method answers with a stream, by its description or by its name.

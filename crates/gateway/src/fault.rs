@@ -1,9 +1,13 @@
 //! Faults on purpose, to see how callers bear them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_core::{Call, CallError, Code, ErrorObject, Layer, Reply, ReplyFuture, Service};
+use switchboard_layers::explain::{Ending, Explain, Step};
+
+use crate::explain::percent;
 
 /// Makes calls slow, or makes them fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,6 +76,27 @@ impl Fault {
 impl Layer for Fault {
     fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(Faulty { fault: *self, service })
+    }
+}
+
+impl Explain for Fault {
+    fn name(&self) -> &'static str {
+        "fault"
+    }
+
+    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let delay = self.delay.map(|delay| format!("delayed by {delay:?}"));
+        let error = self.error.map(|code| format!("refused with {code}"));
+        let cut = self.cut.then(|| "cut off after they were sent".to_owned());
+        let all: Vec<String> = [delay, error, cut].into_iter().flatten().collect();
+        let detail = format!("{} of the calls are {}", percent(self.traffic), all.join(" and "));
+        steps.push(Step::new(self.name(), "on", detail));
+        match self.error {
+            Some(code) if self.traffic >= 1.0 => {
+                ControlFlow::Break(Ending::Refused(ErrorObject::from_code(code)))
+            }
+            _ => ControlFlow::Continue(()),
+        }
     }
 }
 

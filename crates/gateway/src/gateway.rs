@@ -10,6 +10,7 @@ use switchboard_core::{
 
 use crate::backend::{Backend, Known};
 use crate::route::Route;
+use crate::stack::Stack;
 
 /// The upstreams as one service: each call goes to the one whose prefix its method has, unless a [`Route`] says otherwise.
 ///
@@ -123,23 +124,64 @@ impl Gateway {
 }
 
 impl Inner {
+    /// The routes of a method, the most specific first.
+    fn matching<'a, 'm>(&'a self, method: &'m str) -> impl Iterator<Item = &'a Route> + use<'a, 'm> {
+        let exact = self.exact.get(method).into_iter().flatten().map(|index| &self.routes[*index]);
+        let others =
+            self.routes.iter().filter(move |route| route.literal().is_none() && route.matches(method));
+        exact.chain(others)
+    }
+
     /// The most specific route of a call whose conditions hold.
     fn route(&self, call: &Call) -> Option<&Route> {
-        let method = call.method.as_str();
-        let exact = self.exact.get(method).into_iter().flatten().map(|index| &self.routes[*index]);
-        let others = self.routes.iter().filter(|route| route.literal().is_none() && route.matches(method));
-        exact.chain(others).find(|route| route.holds(call))
+        self.matching(call.method.as_str()).find(|route| route.conditions.hold(call))
     }
 
-    /// The upstream of a call, by the prefix of its method.
-    fn by_prefix(&self, method: &str) -> Option<&Backend> {
-        self.backends
-            .iter()
-            .find(|backend| method.len() > backend.prefix.len() && method.starts_with(&*backend.prefix))
+    /// The upstream of a call with this route, or by the prefix of its method.
+    fn backend(&self, route: Option<&Route>, method: &str) -> Option<&Backend> {
+        match route {
+            Some(route) if route.is_closed => None,
+            Some(Route { upstream: Some(name), .. }) => {
+                self.backends.iter().find(|backend| *backend.name == **name)
+            }
+            _ => self.backends.iter().find(|backend| backend.has(method)),
+        }
+    }
+}
+
+/// What [`Gateway::explain`] asks, too.
+impl Gateway {
+    pub(crate) fn matching<'a, 'm>(
+        &'a self,
+        method: &'m str,
+    ) -> impl Iterator<Item = &'a Route> + use<'a, 'm> {
+        self.0.matching(method)
     }
 
-    fn by_name(&self, name: &str) -> Option<&Backend> {
-        self.backends.iter().find(|backend| *backend.name == *name)
+    pub(crate) fn backend(&self, route: Option<&Route>, method: &str) -> Option<&Backend> {
+        self.0.backend(route, method)
+    }
+
+    /// Changes a call, which came under this name, to what the upstream gets.
+    pub(crate) fn prepare(
+        route: Option<&Route>,
+        backend: &Backend,
+        call: &mut Call,
+        outside: &str,
+    ) -> Result<(), ErrorObject> {
+        if let Some(rest) = outside.strip_prefix(&*backend.prefix).filter(|rest| !rest.is_empty()) {
+            call.method = Name::from(rest);
+        }
+        if let Some(route) = route {
+            rewrite(route, backend, call, outside)?;
+        }
+        name_stream(backend, call);
+        Ok(())
+    }
+
+    /// The policies that apply.
+    pub(crate) fn stack<'a>(route: Option<&'a Route>, backend: &'a Backend) -> &'a Stack {
+        route.and_then(|route| route.stack(&backend.name)).unwrap_or(&backend.stack)
     }
 }
 
@@ -148,26 +190,14 @@ impl Service for Gateway {
         let inner = &*self.0;
         let route = if inner.routes.is_empty() { None } else { inner.route(call) };
         let method = call.method.as_str();
-        let backend = match route {
-            Some(route) if route.is_closed => None,
-            Some(Route { upstream: Some(name), .. }) => inner.by_name(name),
-            _ => inner.by_prefix(method),
-        };
-        let Some(backend) = backend else {
+        let Some(backend) = inner.backend(route, method) else {
             return ReplyFuture::ready(ErrorObject::method_not_found(method));
         };
         let mut inside = call.clone();
-        if let Some(rest) = method.strip_prefix(&*backend.prefix).filter(|rest| !rest.is_empty()) {
-            inside.method = Name::from(rest);
-        }
-        if let Some(route) = route
-            && let Err(error) = rewrite(route, backend, &mut inside, method)
-        {
+        if let Err(error) = Gateway::prepare(route, backend, &mut inside, method) {
             return ReplyFuture::ready(error);
         }
-        name_stream(backend, &mut inside);
-        let service = route.and_then(|route| route.service(&backend.name)).unwrap_or(&backend.service);
-        let reply = service.call(&inside);
+        let reply = Gateway::stack(route, backend).service.call(&inside);
         if backend.prefix.is_empty() {
             return reply;
         }

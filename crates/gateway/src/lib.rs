@@ -8,6 +8,8 @@
 //! - [`Attempts`]: [retries](Retry) and [hedging](Hedge) of calls that are safe to send twice;
 //! - [`Breaker`]: a rest for an upstream that fails;
 //! - [`CallLimits`], [`Mirror`], [`Fault`]: time and size of answers, copies for a second upstream, faults on purpose;
+//! - [`Stack`]: a service with such policies around it;
+//! - [`Explanation`]: what would happen to a call, without sending it;
 //! - [`Mock`]: a server that exists only as a description.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -15,7 +17,9 @@
 mod attempts;
 mod backend;
 mod breaker;
+mod conditions;
 mod discovered;
+mod explain;
 mod fault;
 mod gateway;
 mod limit;
@@ -29,12 +33,15 @@ mod ratio;
 mod rewrite;
 mod route;
 mod select;
+mod stack;
 mod verdict;
 
 pub use attempts::{Attempts, Hedge, Retry};
 pub use backend::Backend;
 pub use breaker::Breaker;
-pub use discovered::Discovered;
+pub use conditions::Conditions;
+pub use discovered::{Discovered, Safety};
+pub use explain::{Ending, Explain, Explanation, Step};
 pub use fault::Fault;
 pub use gateway::{Gateway, GatewayBuilder, GatewayError};
 pub use limit::CallLimits;
@@ -45,3 +52,4 @@ pub use pool::{Balance, Eject, Health, Node, Pool, PoolBuilder, Probe, Skipped, 
 pub use rewrite::Rewrite;
 pub use route::{ParamsForm, Route};
 pub use select::Selected;
+pub use stack::Stack;

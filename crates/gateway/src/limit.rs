@@ -1,9 +1,11 @@
 //! Limits of the calls to an upstream, or to some of its methods.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_core::{Call, CallError, Code, ErrorObject, Layer, Outcome, Reply, ReplyFuture, Service};
+use switchboard_layers::explain::{Ending, Explain, Step};
 use tokio::time::Instant;
 
 /// Limits how long calls take, and how large their results are.
@@ -38,6 +40,22 @@ impl Layer for CallLimits {
             true => service,
             false => Arc::new(Limited { limits: *self, service }),
         }
+    }
+}
+
+impl Explain for CallLimits {
+    fn name(&self) -> &'static str {
+        "limits"
+    }
+
+    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let time = self.time.map(|time| format!("timeout {time:?}"));
+        let reply = self.reply.map(|bytes| format!("answers of up to {bytes} bytes"));
+        let all: Vec<String> = [time, reply].into_iter().flatten().collect();
+        if !all.is_empty() {
+            steps.push(Step::new(self.name(), "on", all.join(", ")));
+        }
+        ControlFlow::Continue(())
     }
 }
 

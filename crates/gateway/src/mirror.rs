@@ -1,12 +1,16 @@
 //! Copies of calls for a second upstream, and how its answers differ.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use switchboard_core::{Call, Context, Layer, Outcome, Reply, ReplyFuture, Service};
+use switchboard_layers::explain::{Ending, Explain, Step};
 use tokio::sync::Semaphore;
+
+use crate::explain::percent;
 
 /// How many copies are on their way at once. Further calls are not copied.
 const MOST: usize = 64;
@@ -19,6 +23,8 @@ pub struct Mirror(Arc<Inner>);
 
 struct Inner {
     to: Arc<dyn Service>,
+    /// The name of the second upstream, for explanations.
+    name: Box<str>,
     traffic: f64,
     has_diff: bool,
     room: Arc<Semaphore>,
@@ -40,10 +46,15 @@ pub struct MirrorCounts {
 impl Mirror {
     /// Copies this share of the calls.
     pub fn new(to: Arc<dyn Service>, traffic: f64) -> Mirror {
+        Mirror::build(to, traffic, "a second upstream".into(), false)
+    }
+
+    fn build(to: Arc<dyn Service>, traffic: f64, name: Box<str>, has_diff: bool) -> Mirror {
         Mirror(Arc::new(Inner {
             to,
+            name,
             traffic,
-            has_diff: false,
+            has_diff,
             room: Arc::new(Semaphore::new(MOST)),
             counts: MirrorCounts::default(),
         }))
@@ -52,15 +63,13 @@ impl Mirror {
     /// Compares the answers, and logs those that differ.
     #[must_use]
     pub fn with_diff(self) -> Mirror {
-        let Inner { to, traffic, room, .. } = &*self.0;
-        let (to, room) = (Arc::clone(to), Arc::clone(room));
-        Mirror(Arc::new(Inner {
-            to,
-            traffic: *traffic,
-            has_diff: true,
-            room,
-            counts: MirrorCounts::default(),
-        }))
+        Mirror::build(Arc::clone(&self.0.to), self.0.traffic, self.0.name.clone(), true)
+    }
+
+    /// Sets the name of the second upstream, for explanations.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<Box<str>>) -> Mirror {
+        Mirror::build(Arc::clone(&self.0.to), self.0.traffic, name.into(), self.0.has_diff)
     }
 
     /// How many copies were made.
@@ -73,6 +82,23 @@ impl Mirror {
 impl Layer for Mirror {
     fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(Mirrored { mirror: Arc::clone(&self.0), service })
+    }
+}
+
+impl Explain for Mirror {
+    fn name(&self) -> &'static str {
+        "mirror"
+    }
+
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let diff = if self.0.has_diff { ", and the answers are compared" } else { "" };
+        let detail = format!("{} of the calls are copied to {}{diff}", percent(self.0.traffic), self.0.name);
+        let (outcome, detail) = match call.is_notification() {
+            true => ("not used", "notifications are not copied".to_owned()),
+            false => ("on", detail),
+        };
+        steps.push(Step::new(self.name(), outcome, detail));
+        ControlFlow::Continue(())
     }
 }
 

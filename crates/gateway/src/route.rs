@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 
-use switchboard_core::{Call, ErrorObject, Name, Service};
+use switchboard_core::{Call, ErrorObject, Name};
 use switchboard_layers::access::Pattern;
 
+use crate::conditions::Conditions;
 use crate::rewrite::Rewrite;
+use crate::stack::Stack;
 
 /// What holds for the methods that match a pattern: which upstream they go to, which service with its policies, and how their
 /// calls are rewritten.
@@ -16,11 +17,13 @@ use crate::rewrite::Rewrite;
 /// with a shorter one.
 #[derive(Clone)]
 pub struct Route {
-    pattern: Pattern,
+    pub(crate) pattern: Pattern,
     pub(crate) upstream: Option<Box<str>>,
     pub(crate) is_closed: bool,
-    condition: Option<Arc<Condition>>,
-    services: HashMap<Box<str>, Arc<dyn Service>>,
+    pub(crate) conditions: Conditions,
+    /// Where it is configured, for explanations.
+    pub(crate) source: Option<Box<str>>,
+    stacks: HashMap<Box<str>, Stack>,
     rename: Option<Box<str>>,
     rewrite: Rewrite,
     pub(crate) params: Option<ParamsForm>,
@@ -36,8 +39,6 @@ pub enum ParamsForm {
     Positional,
 }
 
-type Condition = dyn Fn(&Call) -> bool + Send + Sync;
-
 impl Route {
     /// A route for methods that match.
     #[must_use]
@@ -46,8 +47,9 @@ impl Route {
             pattern,
             upstream: None,
             is_closed: false,
-            condition: None,
-            services: HashMap::new(),
+            conditions: Conditions::default(),
+            source: None,
+            stacks: HashMap::new(),
             rename: None,
             rewrite: Rewrite::default(),
             params: None,
@@ -68,17 +70,24 @@ impl Route {
         self
     }
 
-    /// Applies only to calls for which this holds; others take the next most specific route.
+    /// Applies only to calls that meet these conditions; others take the next most specific route.
     #[must_use]
-    pub fn when(mut self, condition: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Route {
-        self.condition = Some(Arc::new(condition));
+    pub fn when(mut self, conditions: Conditions) -> Route {
+        self.conditions = conditions;
+        self
+    }
+
+    /// Sets where it is configured, such as `gateway.toml:15`, for explanations.
+    #[must_use]
+    pub fn from_source(mut self, source: impl Into<Box<str>>) -> Route {
+        self.source = Some(source.into());
         self
     }
 
     /// Uses this service for the calls that go to this upstream, instead of the default one: with other policies, for instance.
     #[must_use]
-    pub fn through(mut self, upstream: impl Into<Box<str>>, service: Arc<dyn Service>) -> Route {
-        self.services.insert(upstream.into(), service);
+    pub fn through(mut self, upstream: impl Into<Box<str>>, service: impl Into<Stack>) -> Route {
+        self.stacks.insert(upstream.into(), service.into());
         self
     }
 
@@ -115,15 +124,15 @@ impl Route {
     pub(crate) fn specificity(&self) -> (bool, usize, bool, bool) {
         let text = self.pattern.to_string();
         let stem = text.find('*').unwrap_or(text.len());
-        (self.literal().is_some(), stem, !text.contains("**"), self.condition.is_some())
+        (self.literal().is_some(), stem, !text.contains("**"), !self.conditions.is_empty())
     }
 
-    pub(crate) fn holds(&self, call: &Call) -> bool {
-        self.condition.as_ref().is_none_or(|condition| condition(call))
+    pub(crate) fn stack(&self, upstream: &str) -> Option<&Stack> {
+        self.stacks.get(upstream)
     }
 
-    pub(crate) fn service(&self, upstream: &str) -> Option<&Arc<dyn Service>> {
-        self.services.get(upstream)
+    pub(crate) fn has_rename(&self) -> bool {
+        self.rename.is_some()
     }
 
     /// Changes a call on its way to the upstream. It came under this name.

@@ -1,8 +1,10 @@
 //! A layer for some of the calls.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use switchboard_core::{Call, Layer, ReplyFuture, Service};
+use switchboard_layers::explain::{Ending, Explain, Step};
 
 /// A layer for calls that a function selects; all others go around it.
 ///
@@ -22,6 +24,7 @@ use switchboard_core::{Call, Layer, ReplyFuture, Service};
 pub struct Selected<F, L> {
     is_selected: F,
     layer: L,
+    reason: &'static str,
 }
 
 impl<F, L> Selected<F, L>
@@ -31,7 +34,14 @@ where
 {
     /// Puts the layer around the calls for which this holds.
     pub fn new(is_selected: F, layer: L) -> Selected<F, L> {
-        Selected { is_selected, layer }
+        Selected { is_selected, layer, reason: "not for this call" }
+    }
+
+    /// Sets why it is not around other calls, for explanations.
+    #[must_use]
+    pub fn or_because(mut self, reason: &'static str) -> Selected<F, L> {
+        self.reason = reason;
+        self
     }
 }
 
@@ -43,6 +53,24 @@ where
     fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         let layered = self.layer.layer(Arc::clone(&service));
         Arc::new(Fork { is_selected: self.is_selected.clone(), layered, service })
+    }
+}
+
+impl<F, L> Explain for Selected<F, L>
+where
+    F: Fn(&Call) -> bool + Send + Sync + 'static,
+    L: Explain,
+{
+    fn name(&self) -> &'static str {
+        self.layer.name()
+    }
+
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        if (self.is_selected)(call) {
+            return self.layer.explain(call, steps);
+        }
+        steps.push(Step::new(self.name(), "not used", self.reason));
+        ControlFlow::Continue(())
     }
 }
 

@@ -16,6 +16,10 @@ use crate::identity::Identity;
 /// of the server are.
 const DEPTH: usize = 64;
 
+/// Why a call without an identity has no key.
+pub(crate) const NO_IDENTITY: &str =
+    "answers are not shared, and callers without an identity cannot be told apart";
+
 /// The key of a call. None if answers belong to their callers and this caller has no identity: callers without one cannot be told
 /// apart, so nothing must be shared between them.
 pub(crate) fn key_of(call: &Call, is_shared: bool) -> Option<Vec<u8>> {
@@ -32,6 +36,14 @@ pub(crate) fn key_of(call: &Call, is_shared: bool) -> Option<Vec<u8>> {
         write_canonical(&mut key, params, 0);
     }
     Some(key)
+}
+
+/// The key of the same call by a caller that accepts a stream, if this one does not, or the other way round.
+#[cfg(feature = "cache")]
+pub(crate) fn in_other_form(mut key: Vec<u8>) -> Vec<u8> {
+    let at = size_of::<u32>() + method_of(&key).len();
+    key[at] ^= 1;
+    key
 }
 
 /// The method of the call with this key.
@@ -103,6 +115,15 @@ fn write_canonical(out: &mut Vec<u8>, json: &Json, depth: usize) {
         }
         _ => out.extend_from_slice(text),
     }
+}
+
+/// Params in the form that all equal ones have, as text.
+pub(crate) fn canonical(params: Option<&Json>) -> String {
+    let mut out = Vec::new();
+    if let Some(params) = params {
+        write_canonical(&mut out, params, 0);
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Whether the text is surely canonical: most params are short lists without white space and escapes.

@@ -18,6 +18,7 @@
 //! - [`cache`] (feature `cache`) answers calls with earlier answers.
 //! - [`coalesce`] (feature `coalesce`) makes identical calls in flight one call.
 //! - [`merge`] (feature `merge`) makes identical subscriptions one upstream subscription.
+//! - [`explain`] says what layers would do with a call, without making it.
 //! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -40,6 +41,7 @@ mod clock;
 #[cfg(feature = "coalesce")]
 #[cfg_attr(docsrs, doc(cfg(feature = "coalesce")))]
 pub mod coalesce;
+pub mod explain;
 #[cfg(any(feature = "cache", feature = "coalesce"))]
 mod flights;
 #[cfg(any(

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_core::{CallError, Code, Context, ErrorObject, Origin, Router};
 use switchboard_layers::Clock;
+use switchboard_layers::audit::Audit;
 use switchboard_layers::identity::{Identity, Proof};
 use switchboard_layers::rate::{RateBy, RateExceeded, RateLimits, RateRule};
 use switchboard_layers::store::{MemoryStore, Store, StoreLimits};
@@ -231,4 +232,13 @@ async fn a_refusal_by_the_store_tells_the_wait_and_is_not_charged_here() {
     clock.advance(Duration::from_millis(wait));
     tokio::time::advance(Duration::from_secs(60)).await;
     peer.call::<Value>("ping", ()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_with_another_log_shares_the_counters() {
+    let limits = RateLimits::new([RateRule::new("2/m".parse().unwrap())]);
+    let copy = limits.clone().with_audit(Audit::default());
+    let cx = Context::default();
+    assert!(limits.charge(&cx, "m").is_ok() && copy.charge(&cx, "m").is_ok());
+    assert!(limits.charge(&cx, "m").is_err() && copy.charge(&cx, "m").is_err());
 }

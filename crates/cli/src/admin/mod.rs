@@ -5,6 +5,7 @@
 
 mod callbacks;
 mod calls;
+mod explain;
 mod health;
 mod methods;
 mod sessions;
@@ -29,8 +30,9 @@ use tokio::task::AbortHandle;
 
 use self::calls::Calls;
 use self::sessions::Sessions;
-use crate::assembly::Queue;
+use crate::assembly::{Explaining, Queue};
 use crate::config::Config;
+use crate::explain::Explainer;
 use crate::failure::Failure;
 use crate::gateway::Pins;
 use crate::tools::counted;
@@ -52,13 +54,14 @@ struct State {
     listeners: OnceLock<Vec<String>>,
     serving: OnceLock<(Handle, AbortHandle)>,
     pins: OnceLock<Pins>,
+    explaining: OnceLock<Explaining>,
 }
 
 /// Where the live page is. Calls go there too.
 const PAGE: &str = "/";
 
 /// Methods that change nothing.
-const READING: [&str; 7] = [
+const READING: [&str; 8] = [
     "rpc.discover",
     "admin/info",
     "admin/stats",
@@ -66,6 +69,7 @@ const READING: [&str; 7] = [
     "admin/call",
     "admin/sessions",
     "admin/tools",
+    "admin/explain",
 ];
 
 impl Admin {
@@ -83,6 +87,7 @@ impl Admin {
             listeners: OnceLock::new(),
             serving: OnceLock::new(),
             pins: OnceLock::new(),
+            explaining: OnceLock::new(),
         }))
     }
 
@@ -112,6 +117,15 @@ impl Admin {
         let _ = self.0.pins.set(pins.clone());
     }
 
+    /// Calls are explained by this.
+    pub(crate) fn explains(&self, explaining: &Explaining) {
+        let _ = self.0.explaining.set(explaining.clone());
+    }
+
+    fn explainer(&self) -> Option<Arc<Explainer>> {
+        self.0.explaining.get()?.current()
+    }
+
     /// The server stops: it is not ready for more.
     pub(crate) fn drain(&self) {
         self.0.is_draining.store(true, Ordering::Relaxed);
@@ -124,7 +138,8 @@ impl Admin {
     /// Listens for those who want to know.
     pub(crate) async fn listen(&self, url: &str, config: &Config) -> Result<Server, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--admin: {error}"));
-        let builder = Router::builder().add(methods::Methods(self.clone()));
+        let builder =
+            Router::builder().add(methods::Methods(self.clone())).add(explain::Explaining(self.clone()));
         let builder = match self.0.pins.get() {
             Some(pins) => builder.add(tools::ToolMethods(pins.clone())),
             None => builder,

@@ -185,11 +185,11 @@ fn verdict(is_allowed: bool) -> &'static str {
     if is_allowed { "ALLOW" } else { "DENY" }
 }
 
-fn label(rule: &switchboard::access::Rule) -> String {
+pub(crate) fn label(rule: &switchboard::access::Rule) -> String {
     rule.name.clone().unwrap_or_default()
 }
 
-fn summary(rule: &switchboard::access::Rule) -> String {
+pub(crate) fn summary(rule: &switchboard::access::Rule) -> String {
     let verb = match rule.effect {
         Effect::Allow => "allow",
         Effect::Deny => "deny",

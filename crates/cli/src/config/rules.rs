@@ -18,6 +18,7 @@ pub(crate) struct Roles(Vec<(String, Vec<String>)>);
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     identity: Option<Identity>,
+    is_user: bool,
     is_local: bool,
 }
 
@@ -63,7 +64,8 @@ impl Subject {
                 return Err("write a user, role:NAME, scope:NAME, agent:NAME or anonymous".to_owned());
             }
         };
-        Ok(Subject { identity, is_local })
+        let is_user = !name.contains(':') || name.starts_with("user:");
+        Ok(Subject { identity, is_user, is_local })
     }
 
     /// What rules ask about the caller.
@@ -71,7 +73,35 @@ impl Subject {
         CallerFacts::new(self.identity.as_ref(), &[], self.is_local)
     }
 
-    /// Whether it has credentials.
+    /// The caller as it is to a server that does not ask who calls.
+    pub(crate) fn anonymous(self) -> Subject {
+        Subject { identity: None, ..self }
+    }
+
+    /// The same caller with what this credential of it says.
+    pub(crate) fn with_credential(mut self, owner: &Identity) -> Subject {
+        let roles = self.roles().iter().filter(|role| !owner.roles.contains(role)).cloned();
+        let roles: Vec<String> = owner.roles.iter().cloned().chain(roles).collect();
+        self.identity = Some(owner.clone().with_roles(roles));
+        self
+    }
+
+    /// Its identity, if it has one.
+    pub(crate) fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
+    }
+
+    /// Its name, if it is one user and not anyone with a role.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.identity.as_ref().filter(|_| self.is_user).map(|identity| identity.subject.as_str())
+    }
+
+    /// Whether it is on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.is_local
+    }
+
+    /// Whether it has no credentials.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.identity.is_none()
     }

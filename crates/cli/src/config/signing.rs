@@ -93,6 +93,11 @@ fn patterns(reader: &mut Reader<'_>, path: &str) -> Vec<Pattern> {
 }
 
 impl Signing {
+    /// The methods whose calls must be signed.
+    pub(crate) fn required(&self) -> &[Pattern] {
+        &self.required
+    }
+
     /// The layer for a server with these URLs, which remembers nonces in this store.
     pub(crate) fn verify(&self, urls: &[String], store: Arc<dyn Store>) -> Verify {
         let mut verify = Verify::new(self.keys.clone(), audiences(urls, &self.audience), store);

@@ -1,12 +1,13 @@
 //! What empties a cache: calls of some methods, and items of a subscription.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use switchboard::access::Pattern;
 use switchboard::cache::Cache;
-use switchboard::gateway::Pool;
+use switchboard::gateway::{Ending, Explain, Pool, Step};
 use switchboard::{Call, Json, Layer, Peer, Reply, ReplyFuture, Service};
 
 /// The subscriptions of Ethereum nodes, which look like methods in the configuration.
@@ -60,6 +61,21 @@ impl Clearing {
 impl Layer for Clearing {
     fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(Watched { clearing: self.clone(), service })
+    }
+}
+
+impl Explain for Clearing {
+    fn name(&self) -> &'static str {
+        "clear"
+    }
+
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let count = self.of(call.method.as_str()).len();
+        if count > 0 {
+            let caches = if count == 1 { "a cache".to_owned() } else { format!("{count} caches") };
+            steps.push(Step::new("clear", "yes", format!("empties {caches} (`clear_on`)")));
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -124,15 +124,27 @@ impl Gated {
         }
     }
 
-    /// Connects to the upstreams, and waits a moment until they have described their methods.
-    async fn start(config: &Config) -> Result<Gated, Failure> {
+    /// The gateway of a configuration. Connections are made by tasks, and by calls.
+    pub(crate) fn build(config: &Config) -> Result<Gated, Failure> {
         let pins = Pins::open(config)?;
         let upstreams: Vec<Upstream> = config
             .upstreams
             .iter()
             .map(|upstream| Upstream::new(upstream, config, &pins))
             .collect::<Result<_, _>>()?;
-        let described = upstreams.iter().map(Upstream::describe);
+        let builder = upstreams.iter().fold(Gateway::builder(), |builder, upstream| {
+            let stack = policies::stack(upstream, &upstream.policy, &upstreams);
+            builder.backend(upstream.backend(stack))
+        });
+        let builder = routes::routes(config, &upstreams)?.into_iter().fold(builder, GatewayBuilder::route);
+        let gateway = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Gated { gateway, upstreams, pins })
+    }
+
+    /// Connects to the upstreams, and waits a moment until they have described their methods.
+    async fn start(config: &Config) -> Result<Gated, Failure> {
+        let gated = Gated::build(config)?;
+        let described = gated.upstreams.iter().map(Upstream::describe);
         let described =
             join_all(described.map(|describing| tokio::time::timeout(DESCRIBING, describing))).await;
         for (upstream, described) in config.upstreams.iter().zip(described) {
@@ -146,12 +158,6 @@ impl Gated {
                 return Err(Failure::new(Exit::Unreachable, what));
             }
         }
-        let builder = upstreams.iter().fold(Gateway::builder(), |builder, upstream| {
-            let service = policies::stack(upstream, &upstream.policy, &upstreams);
-            builder.backend(upstream.backend(service))
-        });
-        let builder = routes::routes(config, &upstreams)?.into_iter().fold(builder, GatewayBuilder::route);
-        let gateway = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(Gated { gateway, upstreams, pins })
+        Ok(gated)
     }
 }

@@ -1,16 +1,23 @@
 //! The policies of an upstream, or of some of its methods, as layers.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use switchboard::access::Pattern;
 use switchboard::cache::{Cache, CacheRule};
 use switchboard::coalesce::Coalesce;
-use switchboard::gateway::{Attempts, CallLimits, Fault, Hedge, Mirror, Retry, Selected};
+use switchboard::gateway::{
+    Attempts, CallLimits, Ending, Explain, Fault, Hedge, Mirror, Retry, Selected, Stack, Step,
+};
+use switchboard::mcp::adapt::PlainResults;
 use switchboard::merge::Merge;
-use switchboard::{Code, Layer, Service};
+use switchboard::{Call, Code, Layer, Service};
 
 use super::upstreams::Upstream;
 use crate::config::{self, CacheConfig, PolicyConfig};
+
+/// Why some policies do not apply to a call.
+const NOT_SAFE: &str = "the method is not known to be safe to call twice";
 
 /// What is set for some methods, and for the rest that of their upstream.
 pub(super) fn over(policy: &PolicyConfig, upstream: &PolicyConfig) -> PolicyConfig {
@@ -29,7 +36,7 @@ pub(super) fn over(policy: &PolicyConfig, upstream: &PolicyConfig) -> PolicyConf
 }
 
 /// The pool of an upstream with these policies around it; outermost last.
-pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]) -> Arc<dyn Service> {
+pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]) -> Stack {
     let retry = match policy.retry {
         None => Retry::default(),
         Some(retry) => Retry::times(retry.attempts).with_budget(retry.budget),
@@ -38,52 +45,46 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
         config::Hedge::After(time) => Hedge::After(time),
         config::Hedge::Percentile(percent) => Hedge::Percentile(percent),
     });
-    let mut service: Arc<dyn Service> =
-        Arc::new(Attempts::new(upstream.pool.clone(), retry, hedge, upstream.is_safe()));
-    service = upstream.clearing.layer(service);
+    let attempts = Attempts::new(upstream.pool.clone(), retry, hedge, upstream.is_safe());
+    let mut stack = Stack::of(attempts).with(SafetyNote(upstream.clone())).with(upstream.clearing.clone());
     if let Some(breaker) = &upstream.breaker {
-        service = breaker.layer(service);
+        stack = stack.with(breaker.clone());
     }
     if let Some(Some(fault)) = policy.fault {
         let rule = Fault::default().with_delay(fault.delay).with_cut(fault.cut).with_traffic(fault.traffic);
-        service = rule.with_error(fault.error.map(Code)).layer(service);
+        stack = stack.with(rule.with_error(fault.error.map(Code)));
     }
-    service = CallLimits::default().with_time(policy.timeout).with_reply(policy.max_reply).layer(service);
+    stack = stack.with(CallLimits::default().with_time(policy.timeout).with_reply(policy.max_reply));
     if let Some(Some(mirror)) = &policy.mirror
         && let Some(to) = all.iter().find(|other| other.name == mirror.upstream)
     {
-        let copies = Mirror::new(Arc::new(to.pool.clone()), mirror.traffic);
-        service = if mirror.diff { copies.with_diff() } else { copies }.layer(service);
+        let copies = Mirror::new(Arc::new(to.pool.clone()), mirror.traffic).with_name(to.name.as_str());
+        stack = stack.with(if mirror.diff { copies.with_diff() } else { copies });
     }
     let is_shared = policy.shared.unwrap_or(false);
     if policy.coalesce == Some(true) {
         let coalesce = Coalesce::new(everything());
         let coalesce = if is_shared { coalesce.shared() } else { coalesce };
-        service = Selected::new(upstream.is_safe(), coalesce).layer(service);
+        stack = stack.with(Selected::new(upstream.is_safe(), coalesce).or_because(NOT_SAFE));
     }
     if let Some(Some(config)) = policy.merge {
         let merge = Merge::new(everything());
         let merge = if is_shared { merge.shared() } else { merge };
         let merge = if config.last { merge.with_last() } else { merge };
-        service = Selected::new(upstream.is_stream(), merge).layer(service);
+        stack = stack.with(Selected::new(upstream.is_stream(), merge).or_because("it is not a subscription"));
     }
     if let Some(Some(config)) = &policy.cache {
-        service = cached(upstream, config, is_shared, service);
+        stack = cached(upstream, config, is_shared, stack);
     }
     // Outermost, because clients of MCP and others share what is kept.
     match upstream.plain_results() {
-        Some(plain) => plain.layer(service),
-        None => service,
+        Some(plain) => stack.with(Plainly(plain)),
+        None => stack,
     }
 }
 
 /// The service with a cache. What the operator caches for a whole upstream is only what is safe to call twice.
-fn cached(
-    upstream: &Upstream,
-    config: &CacheConfig,
-    is_shared: bool,
-    service: Arc<dyn Service>,
-) -> Arc<dyn Service> {
+fn cached(upstream: &Upstream, config: &CacheConfig, is_shared: bool, stack: Stack) -> Stack {
     let rule = CacheRule::new(everything(), config.ttl).with_stale(config.stale);
     let rule = if config.null { rule.with_null() } else { rule };
     let rule = if is_shared { rule.shared() } else { rule };
@@ -92,8 +93,51 @@ fn cached(
     let is_of_upstream = upstream.policy.cache.as_ref().and_then(Option::as_ref) == Some(config);
     upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);
     match is_of_upstream {
-        true => Selected::new(upstream.is_safe(), cache.clone()).layer(service),
-        false => cache.layer(service),
+        true => stack.with(Selected::new(upstream.is_safe(), cache.clone()).or_because(NOT_SAFE)),
+        false => stack.with(cache),
+    }
+}
+
+/// Says whether a method is safe to call twice, and why. Does nothing to calls.
+struct SafetyNote(Upstream);
+
+impl Layer for SafetyNote {
+    fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
+        service
+    }
+}
+
+impl Explain for SafetyNote {
+    fn name(&self) -> &'static str {
+        "safe"
+    }
+
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let step = match self.0.safety(call.method.as_str()) {
+            Some(why) => Step::new("safe", "yes", why),
+            None => Step::new("safe", "no", NOT_SAFE),
+        };
+        steps.push(step);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Gives plain callers the results of tools as values. That decides nothing.
+struct Plainly(PlainResults);
+
+impl Layer for Plainly {
+    fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
+        self.0.layer(service)
+    }
+}
+
+impl Explain for Plainly {
+    fn name(&self) -> &'static str {
+        "results"
+    }
+
+    fn explain(&self, _: &Call, _: &mut Vec<Step>) -> ControlFlow<Ending> {
+        ControlFlow::Continue(())
     }
 }
 

@@ -1,29 +1,29 @@
 //! Routes from their configuration.
 
-use switchboard::access::{CallerFacts, Pattern, Pointer, Who};
-use switchboard::gateway::{ParamsForm, Rewrite, Route};
-use switchboard::identity::Identity;
-use switchboard::{Call, Json};
+use switchboard::Json;
+use switchboard::access::{Pattern, Pointer};
+use switchboard::gateway::{Conditions, ParamsForm, Rewrite, Route};
 
 use super::policies;
 use super::upstreams::Upstream;
-use crate::config::{self, Config, RouteConfig};
+use crate::config::{self, Config, Roles, RouteConfig};
 use crate::failure::Failure;
 
 /// A route for each pattern.
 pub(super) fn routes(config: &Config, upstreams: &[Upstream]) -> Result<Vec<Route>, Failure> {
     let mut routes = Vec::new();
     for route in &config.routes {
-        let rewrite = rewrite(route)?;
+        let (rewrite, conditions) = (rewrite(route)?, conditions(route, &config.roles));
         for pattern in &route.methods {
-            routes.push(built(route, pattern.clone(), rewrite.clone(), upstreams));
+            let built = built(route, pattern.clone(), rewrite.clone(), upstreams);
+            routes.push(built.when(conditions.clone()));
         }
     }
     Ok(routes)
 }
 
 fn built(config: &RouteConfig, pattern: Pattern, rewrite: Rewrite, upstreams: &[Upstream]) -> Route {
-    let mut route = Route::new(pattern).with_rewrite(rewrite);
+    let mut route = Route::new(pattern).with_rewrite(rewrite).from_source(config.place.as_str());
     match &config.upstream {
         Some(Some(name)) => route = route.to(name.as_str()),
         Some(None) => route = route.closed(),
@@ -38,9 +38,6 @@ fn built(config: &RouteConfig, pattern: Pattern, rewrite: Rewrite, upstreams: &[
             config::ParamsForm::Positional => ParamsForm::Positional,
         });
     }
-    if !config.is_unconditional() {
-        route = route.when(condition(config));
-    }
     for upstream in upstreams {
         let policy = policies::over(&config.policy, &upstream.policy);
         if policy != upstream.policy {
@@ -50,19 +47,21 @@ fn built(config: &RouteConfig, pattern: Pattern, rewrite: Rewrite, upstreams: &[
     route
 }
 
-/// Whether a route is for a call.
-fn condition(config: &RouteConfig) -> impl Fn(&Call) -> bool + Send + Sync + 'static {
-    let (who, headers, traffic) = (config.who.clone(), config.header.clone(), config.traffic);
-    move |call| {
-        let is_caller = || {
-            let facts = CallerFacts::of(&call.cx, call.cx.caller::<Identity>(), &[]);
-            who.is_empty() || who.iter().any(|who: &Who| who.matches(&facts))
-        };
-        let has_header = |(name, value): &(String, String)| {
-            call.cx.metadata().text(name).is_some_and(|given| given == value)
-        };
-        let is_drawn = || traffic.is_none_or(|traffic| fastrand::f64() < traffic);
-        is_caller() && headers.iter().all(has_header) && is_drawn()
+/// Which calls a route is for.
+fn conditions(config: &RouteConfig, roles: &Roles) -> Conditions {
+    let conditions = Conditions::default().with_callers(config.who.iter().cloned());
+    let with_header = |conditions: Conditions, (name, value): &(String, String)| {
+        conditions.with_header(name.as_str(), value.as_str())
+    };
+    let conditions = config.header.iter().fold(conditions, with_header);
+    let with_roles = |conditions: Conditions, user: String| conditions.with_roles(&user, roles.of(&user));
+    let conditions = match config.who.is_empty() {
+        true => conditions,
+        false => roles.users().into_iter().fold(conditions, with_roles),
+    };
+    match config.traffic {
+        Some(share) => conditions.with_traffic(share),
+        None => conditions,
     }
 }
 

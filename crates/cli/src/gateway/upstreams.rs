@@ -1,12 +1,10 @@
 //! An upstream from its configuration.
 
-use std::sync::Arc;
-
 use switchboard::access::Pattern;
-use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry};
+use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry, Safety, Stack};
 use switchboard::mcp::adapt::PlainResults;
 use switchboard::openrpc::remote::RemoteError;
-use switchboard::{Call, CallError, Describe as _, Dialect, Service};
+use switchboard::{Call, CallError, Describe as _, Dialect};
 use tokio::sync::watch;
 
 use super::clearing::Clearing;
@@ -39,6 +37,19 @@ enum Known {
     Mcp(McpServer, Vec<Pattern>),
 }
 
+impl Known {
+    /// Why a method may be called twice, if it may.
+    fn safety(&self, method: &str) -> Option<Safety<'_>> {
+        match self {
+            Known::Discovered(discovered) => discovered.safety(method),
+            Known::Mcp(server, safe) => match safe.iter().find(|pattern| pattern.matches(method)) {
+                Some(pattern) => Some(Safety::Listed(pattern)),
+                None => server.is_safe(method).then_some(Safety::Described),
+            },
+        }
+    }
+}
+
 impl Upstream {
     pub(super) fn new(config: &UpstreamConfig, all: &Config, pins: &Pins) -> Result<Upstream, Failure> {
         let (pool, known) = match config.profile {
@@ -65,7 +76,7 @@ impl Upstream {
     }
 
     /// Asks it for its description. An upstream that has none is fine; one that cannot be reached is not.
-    pub(super) async fn describe(&self) -> Result<(), String> {
+    pub(crate) async fn describe(&self) -> Result<(), String> {
         let discovered = match &self.known {
             Known::Discovered(discovered) => discovered,
             Known::Mcp(server, _) => return server.ready().await,
@@ -108,15 +119,20 @@ impl Upstream {
 
     pub(super) fn is_safe(&self) -> impl Fn(&Call) -> bool + Clone + Send + Sync + 'static {
         let known = self.known.clone();
-        move |call| {
-            let method = call.method.as_str();
-            match &known {
-                Known::Discovered(discovered) => discovered.is_safe(method),
-                Known::Mcp(server, safe) => {
-                    safe.iter().any(|pattern| pattern.matches(method)) || server.is_safe(method)
-                }
+        move |call| known.safety(call.method.as_str()).is_some()
+    }
+
+    /// Why a method may be called twice, in words, if it may.
+    pub(super) fn safety(&self, method: &str) -> Option<String> {
+        Some(match self.known.safety(method)? {
+            Safety::Listed(pattern)
+                if self.is_ethereum && safe::ETHEREUM.contains(&&*pattern.to_string()) =>
+            {
+                format!("{pattern} is safe by the profile ethereum")
             }
-        }
+            Safety::Listed(pattern) => format!("{pattern} is listed in upstream.{}.safe", self.name),
+            _ => "the description of the upstream says so".to_owned(),
+        })
     }
 
     pub(super) fn is_stream(&self) -> impl Fn(&Call) -> bool + Clone + Send + Sync + 'static {
@@ -127,8 +143,8 @@ impl Upstream {
         }
     }
 
-    pub(super) fn backend(&self, service: Arc<dyn Service>) -> Backend {
-        let backend = Backend::new(self.name.as_str(), self.prefix.as_str(), service);
+    pub(super) fn backend(&self, stack: Stack) -> Backend {
+        let backend = Backend::new(self.name.as_str(), self.prefix.as_str(), stack);
         match &self.known {
             Known::Discovered(discovered) => backend.discovered(discovered.clone()),
             Known::Mcp(server, _) => backend.described(server.clone()),

@@ -71,6 +71,7 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
     assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
     assembly.watch(admin.as_ref());
+    admin.iter().for_each(|admin| admin.explains(assembly.explaining()));
     let settings = assembly.settings(&config, observers);
     let mut server = written.watch(assembly.server(&config, settings.clone())?);
     let urls = listen(&mut server, &config).await?;

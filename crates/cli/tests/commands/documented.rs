@@ -116,6 +116,7 @@ fn servers_are_behind_a_gateway_as_the_page_says() {
         "Several servers",
         "Several copies of a server",
         "Routes",
+        "What would happen to a call",
         "Answers that callers share",
         "A server that does not exist yet",
     ] {

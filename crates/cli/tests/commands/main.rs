@@ -25,6 +25,7 @@ mod documented;
 #[cfg(unix)]
 mod ending;
 mod examples;
+mod explain;
 #[cfg(unix)]
 mod far;
 #[cfg(target_os = "linux")]

@@ -93,7 +93,9 @@ impl Link {
                 }
             }
         };
-        Upstream::with_sessions(connect).with_connections(self.connections).with_call_metadata(self.forward.clone())
+        Upstream::with_sessions(connect)
+            .with_connections(self.connections)
+            .with_call_metadata(self.forward.clone())
     }
 
     /// Connects once, for a protocol that has sessions of its own. [`connections`](Link::connections) and [`forward`](Link::forward) do not

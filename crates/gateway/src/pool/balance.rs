@@ -1,5 +1,6 @@
 //! Choosing a node for a call.
 
+use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,15 @@ pub enum Balance {
     PowerOfTwo,
     /// One after the other, by their weights.
     RoundRobin,
+}
+
+impl fmt::Display for Balance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Balance::PowerOfTwo => "of two at random, the less busy one",
+            Balance::RoundRobin => "one after the other",
+        })
+    }
 }
 
 /// Which calls go to the same node as long as it is available.
@@ -89,19 +99,47 @@ impl Picker {
         scores.max_by(|one, two| one.1.total_cmp(&two.1)).map_or(0, |(index, _)| index)
     }
 
-    fn next(&self, nodes: &[Arc<Node>], candidates: &[usize], now: Instant) -> usize {
-        let share = |index: &usize| nodes[*index].share(now);
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        // Steps of the golden ratio spread the turns of a node evenly, whatever the weights are.
-        #[expect(clippy::cast_precision_loss, reason = "after 2^52 calls the turns are still spread")]
-        let mut at =
-            (turn as f64 * 0.618_033_988_749_895).fract() * candidates.iter().map(share).sum::<f64>();
-        let picked = candidates.iter().find(|index| {
-            at -= share(index);
-            at < 0.0
-        });
-        picked.or(candidates.last()).copied().unwrap_or(0)
+    /// The node that would be picked, as far as that is known, and why.
+    pub(super) fn preview(
+        &self,
+        nodes: &[Arc<Node>],
+        candidates: &[usize],
+        call: &Call,
+        now: Instant,
+    ) -> (Option<usize>, String) {
+        if let [only] = candidates {
+            return (Some(*only), "the best one that is available".to_owned());
+        }
+        match (&self.sticky, self.balance) {
+            (Some(Sticky::Session), _) => (None, "each session stays with one".to_owned()),
+            (Some(sticky @ Sticky::Param(pointer)), balance) => match sticky.key(call, &self.hasher) {
+                Some(key) => (Some(self.highest(nodes, candidates, key)), format!("by the param {pointer}")),
+                None => (None, format!("without the param {pointer}, {balance}")),
+            },
+            (None, Balance::RoundRobin) => {
+                let turn = self.turn.load(Ordering::Relaxed);
+                (Some(at_turn(turn, nodes, candidates, now)), "it is its turn".to_owned())
+            }
+            (None, Balance::PowerOfTwo) => (None, Balance::PowerOfTwo.to_string()),
+        }
     }
+
+    fn next(&self, nodes: &[Arc<Node>], candidates: &[usize], now: Instant) -> usize {
+        at_turn(self.turn.fetch_add(1, Ordering::Relaxed), nodes, candidates, now)
+    }
+}
+
+/// The node whose turn it is.
+fn at_turn(turn: u64, nodes: &[Arc<Node>], candidates: &[usize], now: Instant) -> usize {
+    let share = |index: &usize| nodes[*index].share(now);
+    // Steps of the golden ratio spread the turns of a node evenly, whatever the weights are.
+    #[expect(clippy::cast_precision_loss, reason = "after 2^52 calls the turns are still spread")]
+    let mut at = (turn as f64 * 0.618_033_988_749_895).fract() * candidates.iter().map(share).sum::<f64>();
+    let picked = candidates.iter().find(|index| {
+        at -= share(index);
+        at < 0.0
+    });
+    picked.or(candidates.last()).copied().unwrap_or(0)
 }
 
 /// The less busy one of two nodes.

@@ -2,6 +2,7 @@
 
 mod balance;
 mod eject;
+mod explain;
 mod health;
 mod node;
 
@@ -237,44 +238,60 @@ impl Pool {
     }
 
     fn choose(&self, call: &Call, tried: Tried) -> Option<usize> {
-        let (nodes, now) = (&self.0.nodes, Instant::now());
-        let session = call.cx.session();
-        let is_pinned = self.0.is_pinned && session.is_exclusive() && nodes.len() > 1;
-        if is_pinned && let Some(index) = Pinned::get(session, self.0.id) {
-            let is_gone = matches!(nodes[index].skipped(now), Some(Skipped::Down(_) | Skipped::Drained));
-            if !is_gone && !tried.has(index) {
-                return Some(index);
-            }
+        let now = Instant::now();
+        if !self.pins(call) {
+            return self.choose_any(call, tried, now);
+        }
+        if let Some(index) = self.pinned(call, tried, now) {
+            return Some(index);
         }
         let index = self.choose_any(call, tried, now)?;
-        if is_pinned {
-            Pinned::set(session, self.0.id, index);
-        }
+        Pinned::set(call.cx.session(), self.0.id, index);
         Some(index)
+    }
+
+    /// Whether a call stays with the node of its session.
+    fn pins(&self, call: &Call) -> bool {
+        self.0.is_pinned && self.0.nodes.len() > 1 && call.cx.session().is_exclusive()
+    }
+
+    /// The node of the session of a call, if it has one that is up.
+    fn pinned(&self, call: &Call, tried: Tried, now: Instant) -> Option<usize> {
+        let index = Pinned::get(call.cx.session(), self.0.id)?;
+        let is_gone = matches!(self.0.nodes[index].skipped(now), Some(Skipped::Down(_) | Skipped::Drained));
+        (!is_gone && !tried.has(index)).then_some(index)
     }
 
     /// The best kind of node that there is decides, then the priority, then the balance.
     fn choose_any(&self, call: &Call, tried: Tried, now: Instant) -> Option<usize> {
         let nodes = &self.0.nodes;
-        let rank = |index: usize| {
-            let kind = match nodes[index].skipped(now) {
-                // It may have recovered.
-                None if tried.has(index) => 2,
-                None if nodes[index].is_resting(now) => 1,
-                None => 0,
-                // Better than nothing: the reasons may be wrong.
-                Some(Skipped::Ejected { .. } | Skipped::Lagging(_)) => 3,
-                Some(Skipped::Down(_) | Skipped::Drained) => return None,
-            };
-            Some((kind, nodes[index].priority))
-        };
         if nodes.len() == 1 {
-            return rank(0).map(|_| 0);
+            return self.rank(0, tried, now).map(|_| 0);
         }
-        let ranks: Vec<Option<(u8, u32)>> = (0..nodes.len()).map(rank).collect();
-        let best = ranks.iter().flatten().min().copied()?;
-        let candidates: Vec<usize> = (0..nodes.len()).filter(|index| ranks[*index] == Some(best)).collect();
+        let candidates = self.candidates(tried, now)?;
         Some(self.0.picker.pick(nodes, &candidates, call, now))
+    }
+
+    /// How good a node is, the best first: its kind and its priority. None if it gets no calls in any case.
+    fn rank(&self, index: usize, tried: Tried, now: Instant) -> Option<(u8, u32)> {
+        let node = &self.0.nodes[index];
+        let kind = match node.skipped(now) {
+            // It may have recovered.
+            None if tried.has(index) => 2,
+            None if node.is_resting(now) => 1,
+            None => 0,
+            // Better than nothing: the reasons may be wrong.
+            Some(Skipped::Ejected { .. } | Skipped::Lagging(_)) => 3,
+            Some(Skipped::Down(_) | Skipped::Drained) => return None,
+        };
+        Some((kind, node.priority))
+    }
+
+    /// The nodes of the best rank that there is.
+    fn candidates(&self, tried: Tried, now: Instant) -> Option<Vec<usize>> {
+        let ranks: Vec<_> = (0..self.0.nodes.len()).map(|index| self.rank(index, tried, now)).collect();
+        let best = ranks.iter().flatten().min().copied()?;
+        Some((0..ranks.len()).filter(|index| ranks[*index] == Some(best)).collect())
     }
 
     fn unavailable(&self) -> Reply {

@@ -4,6 +4,7 @@
 
 mod attempts;
 mod ejection;
+mod explaining;
 mod fakes;
 mod health;
 mod hedging;

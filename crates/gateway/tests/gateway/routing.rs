@@ -5,10 +5,12 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use switchboard_core::{
-    Call, Code, ErrorObject, Json, Method, Name, Outcome, Reply, ReplyFuture, Router, Service, Subscription,
-    service_fn,
+    Call, Code, Context, ErrorObject, Json, Metadata, Method, Name, Outcome, Reply, ReplyFuture, Router,
+    Service, Subscription, service_fn,
 };
-use switchboard_gateway::{Backend, Gateway, GatewayBuilder, GatewayError, Rewrite, Route};
+use switchboard_gateway::{Backend, Conditions, Gateway, GatewayBuilder, GatewayError, Rewrite, Route};
+use switchboard_layers::access::Who;
+use switchboard_layers::identity::{Identity, Proof};
 
 use crate::fakes::code;
 
@@ -89,15 +91,23 @@ async fn methods_are_renamed() {
 
 #[tokio::test]
 async fn a_route_with_a_condition_lets_others_pass() {
-    let is_long = |call: &Call| call.params.as_ref().is_some_and(|params| params.as_bytes().len() > 5);
-    let gateway = gateway([route("math/add").to("deep").when(is_long), route("math/*").rename("other")]);
-    let upstream = async |params: &str| {
-        let Outcome::Value(value) = ask(&gateway, "math/add", Some(params)).await.outcome else { panic!() };
-        value.decode::<(String, String, String)>().unwrap()
+    let conditions =
+        Conditions::default().with_header("x-canary", "yes").with_callers([Who::Role("tester".into())]);
+    let conditions = conditions.with_roles("bob", ["tester"]);
+    let gateway = gateway([route("math/add").to("deep").when(conditions), route("math/*").rename("other")]);
+    let upstream = async |who: &str, header: &str| {
+        let metadata: Metadata = [("x-canary", header.as_bytes().to_vec())].into_iter().collect();
+        let mut cx = Context::default().with_metadata(metadata);
+        Identity::new(who, Proof::Token).attach(&mut cx);
+        let reply = gateway.call(&Call::new("math/add", None).with_context(cx)).await;
+        let Outcome::Value(value) = reply.outcome else { panic!() };
+        let (upstream, method, _) = value.decode::<(String, String, Option<String>)>().unwrap();
+        format!("{upstream} {method}")
     };
-    let [long, short] = ["[1,2,3]", "[1]"].map(str::to_owned);
-    assert_eq!(upstream(&long).await, ("deep".to_owned(), "math/add".to_owned(), long));
-    assert_eq!(upstream(&short).await, ("math".to_owned(), "other".to_owned(), short));
+    assert_eq!(upstream("bob", "yes").await, "deep math/add");
+    for (who, header) in [("bob", "no"), ("alice", "yes")] {
+        assert_eq!(upstream(who, header).await, "math other", "{who} {header}");
+    }
 }
 
 #[tokio::test]

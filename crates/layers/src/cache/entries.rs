@@ -155,6 +155,10 @@ impl Kept {
         noted(self.unnoted_reply(), source, self.began, now)
     }
 
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.began)
+    }
+
     pub(super) fn unnoted_reply(&self) -> Reply {
         self.answer.clone().into_reply()
     }

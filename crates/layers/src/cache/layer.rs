@@ -11,7 +11,7 @@ use super::note::{Source, noted};
 use super::rule::Fate;
 use super::{Cache, CacheRule, State};
 use crate::flights::{Boarded, Departed, Flight, Landing, call_for_all};
-use crate::key::key_of;
+use crate::key::{NO_IDENTITY, key_of};
 
 impl Layer for Cache {
     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
@@ -107,13 +107,23 @@ impl Cached {
 
 impl State {
     /// The number of the rule for a call, and the key of its answer. None if the call passes.
-    fn key(&self, call: &Call) -> Option<(usize, Vec<u8>)> {
+    pub(super) fn key(&self, call: &Call) -> Option<(usize, Vec<u8>)> {
         if call.is_notification() {
             return None;
         }
         let is_about = |rule: &CacheRule| rule.methods.iter().any(|pattern| pattern.matches(&call.method));
         let rule = self.rules.iter().position(is_about)?;
         Some((rule, key_of(call, self.rules[rule].is_shared)?))
+    }
+
+    /// Why a call passes.
+    pub(super) fn unused(&self, call: &Call) -> &'static str {
+        let is_about = |rule: &CacheRule| rule.methods.iter().any(|pattern| pattern.matches(&call.method));
+        match call.is_notification() {
+            true => "notifications have no answer",
+            false if !self.rules.iter().any(is_about) => "no rule is for this method",
+            false => NO_IDENTITY,
+        }
     }
 
     fn keep(&self, rule: &CacheRule, reply: &Reply, landing: &Landing, began: Instant) {

@@ -27,6 +27,7 @@
 //! Each answer has the metadata `cache`, which is `hit`, `stale` or `miss`, and `age`, in whole seconds.
 
 mod entries;
+mod explain;
 mod layer;
 mod note;
 mod rule;

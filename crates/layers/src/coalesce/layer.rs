@@ -1,12 +1,14 @@
 //! The layer that lets calls wait for others.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use switchboard_core::{Call, Layer, ReplyFuture, Service};
 
 use super::Coalesce;
+use crate::explain::{Ending, Explain, Step};
 use crate::flights::{Boarded, Departed, Flight, Flights, call_for_all};
-use crate::key::key_of;
+use crate::key::{NO_IDENTITY, key_of};
 
 impl Layer for Coalesce {
     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
@@ -51,8 +53,28 @@ impl Coalesced {
 impl Coalesce {
     /// The key of a call. None if it passes.
     fn key(&self, call: &Call) -> Option<Vec<u8>> {
+        self.is_meant(call).then(|| key_of(call, self.is_shared)).flatten()
+    }
+
+    fn is_meant(&self, call: &Call) -> bool {
         let is_one = !call.is_notification() && !call.cx.wants_stream();
-        let is_meant = is_one && self.methods.iter().any(|pattern| pattern.matches(&call.method));
-        is_meant.then(|| key_of(call, self.is_shared)).flatten()
+        is_one && self.methods.iter().any(|pattern| pattern.matches(&call.method))
+    }
+}
+
+impl Explain for Coalesce {
+    fn name(&self) -> &'static str {
+        "coalesce"
+    }
+
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let (outcome, detail) = match (self.key(call), self.is_meant(call)) {
+            (Some(_), _) if self.is_shared => ("on", "waits for an equal call in progress of any caller"),
+            (Some(_), _) => ("on", "waits for an equal call in progress of the same caller"),
+            (None, true) => ("not used", NO_IDENTITY),
+            (None, false) => ("not used", "not for notifications, streams and other methods"),
+        };
+        steps.push(Step::new(self.name(), outcome, detail));
+        ControlFlow::Continue(())
     }
 }

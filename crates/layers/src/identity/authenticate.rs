@@ -23,6 +23,11 @@ pub trait Authenticate: Send + Sync + 'static {
     fn can_revoke(&self) -> bool {
         false
     }
+
+    /// The owners of the credentials that it has a list of, for explanations; none if it has no list.
+    fn owners(&self) -> Vec<Arc<Identity>> {
+        Vec::new()
+    }
 }
 
 /// The owner of a credential, if it has one.

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use super::{Authenticate, Credential, Verdict};
+use super::{Authenticate, Credential, Identity, Verdict};
 
 /// How often a file is checked for changes.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -163,6 +163,10 @@ impl<T: Authenticate> Authenticate for Watched<T> {
 
     fn can_revoke(&self) -> bool {
         true
+    }
+
+    fn owners(&self) -> Vec<Arc<Identity>> {
+        self.current().owners()
     }
 }
 

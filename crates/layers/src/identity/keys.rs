@@ -133,6 +133,10 @@ impl Authenticate for ApiKeys {
         };
         found.map_or(Verdict::Unknown, |identity| Verdict::Known(Arc::clone(identity)))
     }
+
+    fn owners(&self) -> Vec<Arc<Identity>> {
+        self.by_prefix.values().map(|known| Arc::clone(&known.identity)).collect()
+    }
 }
 
 /// Shows how many there are.

@@ -46,12 +46,12 @@ const FAILURES: u32 = 10;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Authentication(Arc<Inner>);
+pub struct Authentication(pub(super) Arc<Inner>);
 
 #[derive(Clone)]
-struct Inner {
+pub(super) struct Inner {
     /// At least one.
-    authenticators: Vec<Arc<dyn Authenticate>>,
+    pub(super) authenticators: Vec<Arc<dyn Authenticate>>,
     is_required: bool,
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
@@ -125,7 +125,8 @@ impl Authentication {
     }
 
     /// Whether calls without credentials are refused.
-    pub(super) fn is_required(&self) -> bool {
+    #[must_use]
+    pub fn is_required(&self) -> bool {
         self.0.is_required
     }
 

@@ -34,6 +34,7 @@ mod file;
 pub mod jwt;
 mod keys;
 mod layer;
+mod owner;
 mod tokens;
 
 use std::sync::Arc;

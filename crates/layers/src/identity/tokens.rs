@@ -138,6 +138,10 @@ impl Authenticate for Tokens {
         };
         found.map_or(Verdict::Unknown, |identity| Verdict::Known(Arc::clone(identity)))
     }
+
+    fn owners(&self) -> Vec<Arc<Identity>> {
+        self.by_hash.values().map(|known| Arc::clone(&known.identity)).collect()
+    }
 }
 
 /// Shows how many there are.

@@ -1,5 +1,6 @@
 //! The layer that lets callers read the same stream.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use switchboard_core::{Call, Json, Layer, ReplyFuture, Service};
@@ -9,7 +10,8 @@ use super::Merge;
 use super::hub::{Channel, Hub, Reader};
 use super::pump::Pump;
 use crate::by_key::{ByKey, Joined};
-use crate::key::key_of;
+use crate::explain::{Ending, Explain, Step};
+use crate::key::{NO_IDENTITY, key_of};
 
 impl Layer for Merge {
     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
@@ -26,12 +28,38 @@ struct Merged {
 
 impl Service for Merged {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let is_meant =
-            !call.is_notification() && self.merge.methods.iter().any(|pattern| pattern.matches(&call.method));
-        match is_meant.then(|| key_of(call, self.merge.is_shared)).flatten() {
+        match self.merge.key(call) {
             Some(key) => self.join(call, key),
             None => self.inner.call(call),
         }
+    }
+}
+
+impl Merge {
+    /// The key of a call. None if it passes.
+    fn key(&self, call: &Call) -> Option<Vec<u8>> {
+        self.is_meant(call).then(|| key_of(call, self.is_shared)).flatten()
+    }
+
+    fn is_meant(&self, call: &Call) -> bool {
+        !call.is_notification() && self.methods.iter().any(|pattern| pattern.matches(&call.method))
+    }
+}
+
+impl Explain for Merge {
+    fn name(&self) -> &'static str {
+        "merge"
+    }
+
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+        let (outcome, detail) = match (self.key(call), self.is_meant(call)) {
+            (Some(_), _) if self.is_shared => ("on", "joins an equal subscription of any caller"),
+            (Some(_), _) => ("on", "joins an equal subscription of the same caller"),
+            (None, true) => ("not used", NO_IDENTITY),
+            (None, false) => ("not used", "not for notifications and other methods"),
+        };
+        steps.push(Step::new(self.name(), outcome, detail));
+        ControlFlow::Continue(())
     }
 }
 

@@ -46,7 +46,8 @@ impl Buckets {
     }
 
     /// How many buckets there are.
-    pub(super) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.sets.len() * WAYS
     }
 
@@ -102,7 +103,17 @@ impl Buckets {
         now: u64,
         cost: u64,
     ) -> Option<Duration> {
-        let full_at = match key {
+        gcra.charge(self.full_at(rule, key), now, cost).err().map(Duration::from_nanos)
+    }
+
+    /// How many calls would pass now. Takes nothing.
+    pub(super) fn left(&self, rule: usize, key: Option<u64>, gcra: Gcra, now: u64) -> u64 {
+        gcra.left(self.full_at(rule, key), now)
+    }
+
+    /// When a bucket is full again.
+    fn full_at(&self, rule: usize, key: Option<u64>) -> u64 {
+        match key {
             None => self.shared[rule].load(Ordering::Relaxed),
             Some(key) => {
                 let key = key_of(rule, key);
@@ -110,8 +121,7 @@ impl Buckets {
                 let bucket = find(&mut set, key);
                 if bucket.key == key { bucket.full_at } else { 0 }
             }
-        };
-        gcra.charge(full_at, now, cost).err().map(Duration::from_nanos)
+        }
     }
 
     /// Puts a call back.

@@ -33,6 +33,11 @@ impl Gcra {
         self.capacity / self.per_call
     }
 
+    /// How many calls would pass at once now.
+    pub(super) fn left(self, full_at: u64, now: u64) -> u64 {
+        self.capacity.saturating_sub(full_at.saturating_sub(now)) / self.per_call
+    }
+
     /// How long it takes to regain the whole burst, in nanoseconds.
     pub(super) fn refill_time(self) -> u64 {
         self.capacity

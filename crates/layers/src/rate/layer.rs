@@ -1,8 +1,9 @@
 //! The layer that refuses calls beyond the limits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use switchboard_core::{Call, Layer, ReplyFuture, Service};
+use switchboard_core::{Call, Layer, Reply, ReplyFuture, Service};
 
 use super::shared::Shared;
 use super::{Caller, RateExceeded, RateLimits};
@@ -84,6 +85,11 @@ impl Limited {
             let event = AuditEvent::new(AuditKind::RATE_LIMITED).by(&call.cx);
             limits.audit.record(&event.method(call.method.as_str()).reason(&rule));
         }
-        ReplyFuture::ready(over_limit::reply("rate", "too many calls; try again later", 429, exceeded.wait))
+        ReplyFuture::ready(too_many(exceeded.wait))
     }
+}
+
+/// The answer to a call that may be made after this time.
+pub(super) fn too_many(wait: Duration) -> Reply {
+    over_limit::reply("rate", "too many calls; try again later", 429, wait)
 }

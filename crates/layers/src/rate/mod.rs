@@ -11,6 +11,7 @@
 //! Limits count in the memory of one process. With a [store](RateLimits::with_store) several servers share them.
 
 mod buckets;
+mod explain;
 mod frequency;
 mod gcra;
 mod layer;
@@ -30,6 +31,7 @@ pub use self::frequency::{Rate, RateError};
 
 use self::buckets::Buckets;
 use self::gcra::Gcra;
+use self::layer::too_many;
 use self::shared::{Counting, Shared};
 use crate::Pattern;
 use crate::access::{CallerFacts, Who};
@@ -190,7 +192,7 @@ pub struct RateLimits(Arc<Limits>);
 
 struct Limits {
     rules: Vec<Limit>,
-    buckets: Buckets,
+    buckets: Arc<Buckets>,
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
     audit: Audit,
@@ -235,7 +237,7 @@ impl RateLimits {
     /// Limits calls by these rules.
     pub fn new(rules: impl IntoIterator<Item = RateRule>) -> RateLimits {
         let rules: Vec<_> = rules.into_iter().map(Limit::new).collect();
-        let buckets = Buckets::new(BUCKETS, rules.len());
+        let buckets = Arc::new(Buckets::new(BUCKETS, rules.len()));
         let (roles, audit) = (HashMap::new(), Audit::default());
         RateLimits(Arc::new(Limits { rules, buckets, roles, audit, shared: None }))
     }
@@ -244,7 +246,7 @@ impl RateLimits {
     /// those that it has.
     #[must_use]
     pub fn with_buckets(self, count: usize) -> RateLimits {
-        self.changed(|limits| limits.buckets = Buckets::new(count, limits.rules.len()))
+        self.changed(|limits| limits.buckets = Arc::new(Buckets::new(count, limits.rules.len())))
     }
 
     /// The same limits, with these additional roles for this caller.
@@ -290,7 +292,7 @@ impl RateLimits {
     fn changed(self, change: impl FnOnce(&mut Limits)) -> RateLimits {
         let mut limits = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Limits {
             rules: shared.rules.clone(),
-            buckets: Buckets::new(shared.buckets.len(), shared.rules.len()),
+            buckets: Arc::clone(&shared.buckets),
             roles: shared.roles.clone(),
             audit: shared.audit.clone(),
             shared: shared.shared.clone(),
