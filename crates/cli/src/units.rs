@@ -15,6 +15,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "not a duration above 0; use 5s, 500ms, 2m or 1h".to_owned())
 }
 
+/// Whether this is a bare number.
+pub(crate) fn has_no_unit(text: &str) -> bool {
+    text.ends_with(|last: char| last.is_ascii_digit()) && text.parse::<f64>().is_ok()
+}
+
 /// Reads a duration, or `never`, which is [`LONGEST`].
 pub(crate) fn duration_or_never(text: &str) -> Result<Duration, String> {
     match text {

@@ -259,6 +259,8 @@ fn wrong_values_of_upstreams_are_refused_with_what_to_write() {
         &["unknown key `time_out` in `upstream.a`", "did you mean `timeout`?", "gateway.toml:3:1"],
     );
     check("durable = true", &["unknown key `durable`"]);
+    check("timeout = \"5\"", &["the unit is missing; write \"5s\""]);
+    check("tls = \"ca.pem\"", &["`tls` is a table", "write `upstream.a.tls.ca = …`"]);
     check("listen = 8000", &["`listen` is a top-level key"]);
     check("tls.cer = \"x\"", &["unknown key `cer` in `upstream.a.tls`", "did you mean `cert`"]);
     check(

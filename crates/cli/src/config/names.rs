@@ -87,8 +87,17 @@ impl Reader<'_> {
             let (table, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
             name == entry.name && table != inside
         });
-        let known = keys.iter().filter_map(|key| first_segment(key.path, group));
-        let advice = match did_you_mean(&entry.name, known) {
+        let mut known: Vec<&str> = keys.iter().filter_map(|key| first_segment(key.path, group)).collect();
+        known.dedup();
+        let (is_table, key) = (known.contains(&&*entry.name), format!("{group}{}.", entry.name));
+        let first = keys.iter().find(|key_in| is_table && key_in.path.starts_with(&key));
+        if let Some(first) = first {
+            let title = format!("`{}` is a table", entry.name);
+            let advice =
+                format!("write `{outer}{} = …`, or put its keys under `[{}]`", first.path, entry.name);
+            return self.faults.push(Fault::new(entry.name_place.clone(), title, advice));
+        }
+        let advice = match did_you_mean(&entry.name, known.into_iter()) {
             Some(question) => question,
             None => match elsewhere.map(|key| key.path.rsplit_once('.')) {
                 Some(None) => {

@@ -10,6 +10,7 @@ use super::key::{Key, Kind};
 use super::keys::{self, KEYS};
 use super::tree::{Entry, Node, Place, Table, Value};
 use crate::failure::Failure;
+use crate::units;
 
 /// Environment variables that set keys start like this: `SWITCHBOARD__LIMITS__BODY` sets `limits.body`.
 const PREFIX: &str = "SWITCHBOARD__";
@@ -126,6 +127,11 @@ pub(super) fn given(arguments: &ArgMatches, key: &Key) -> Option<Node> {
             }
             Some(Node { value: Value::Table(table), place })
         }
+        // Options may leave the unit out, files may not.
+        Kind::Duration | Kind::DurationOrNever => values.pop().map(|text| match units::has_no_unit(&text) {
+            true => Node::text(format!("{text}s"), place),
+            false => Node::text(text, place),
+        }),
         kind => values.pop().map(|text| literal(&kind, &text, place)),
     }
 }

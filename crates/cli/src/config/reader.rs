@@ -237,10 +237,11 @@ pub(crate) fn time(node: &Node) -> Result<Duration, String> {
 }
 
 fn timed(node: &Node, parse: impl Fn(&str) -> Result<Duration, String>) -> Result<Duration, String> {
+    let without_unit =
+        |number: &str| format!("the unit is missing; write \"{number}s\", \"{number}ms\" or \"{number}m\"");
     match &node.value {
-        Value::Number(number) => {
-            Err(format!("the unit is missing; write \"{number}s\", \"{number}ms\" or \"{number}m\""))
-        }
+        Value::Number(number) => Err(without_unit(number)),
+        Value::Text(text) if units::has_no_unit(&text.text) => Err(without_unit(&text.text)),
         Value::Text(text) => parse(&text.text),
         _ => Err("write a duration such as \"5s\"".to_owned()),
     }

@@ -404,7 +404,7 @@ fn a_command_line_becomes_a_file() {
     let flags: Vec<&str> = words.split(' ').collect();
     let (code, printed, stderr) = run_in(&folder, &[&["serve", "--print-config"][..], &flags[..]].concat());
     assert_eq!((code, &*stderr), (Some(0), ""), "{printed}");
-    let expected = "listen = [\"8077\", \"unix:/tmp/x.sock\"]\ndrain_time = \"5\"\nrate = [\n  { limit = \"5/s\" },\n]\n\n\
+    let expected = "listen = [\"8077\", \"unix:/tmp/x.sock\"]\ndrain_time = \"5s\"\nrate = [\n  { limit = \"5/s\" },\n]\n\n\
                     [http]\nallow_host = [\"$${HOME}.example.com\", \"007\"]\nplayground = false\n\n\
                     [limits]\nbody = \"65536\"\nbatch = 5\nidle = \"never\"\n\n[auth]\ntokens = \"tokens.txt\"\n";
     assert_eq!(printed, expected);
