@@ -10,21 +10,24 @@ use switchboard::idempotency::Idempotency;
 use switchboard::identity::Authentication;
 use switchboard::log::BodyLog;
 use switchboard::observer::SharedObserver;
-use switchboard::openrpc::{DiscoveryHandle, Generator, SpecVersion, Validation};
+use switchboard::openrpc::{Discovery, Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::shed::Shedding;
 use switchboard::signing::Verify;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::trace::Tracing;
 use switchboard::{
-    Context, Description, Layer, Layered, Limits, Profile, Router, Service, Settings, mcp, playground,
+    Context, Describe, Description, Layer, Layered, Limits, Profile, Router, Service, Settings, mcp,
+    playground,
 };
 
 use crate::admin::Admin;
 use crate::config::{Config, Live, Stack, keeping};
+use crate::described::{Current, Described};
 use crate::explain::Explainer;
 use crate::failure::Failure;
-use crate::served::Served;
+use crate::gateway::{Gate, Gated};
+use crate::served::{Served, gateway_methods};
 use crate::tools::{self, Tools};
 use crate::{demo, proxy};
 
@@ -35,8 +38,9 @@ const NOTES: [&str; 3] = ["age", "cache", "switchboard-attempts"];
 pub(crate) struct Assembly {
     served: Served,
     generator: Generator,
-    router: Arc<Router>,
-    discovery: DiscoveryHandle,
+    methods: Current,
+    /// Whether the description names the tools.
+    has_tools: bool,
     /// The rules in use, for what `rpc.discover` shows; none if they cannot change.
     visible: Option<Arc<ArcSwapOption<Access>>>,
     live: Option<Live>,
@@ -78,16 +82,15 @@ impl Assembly {
         let can_change = config.has_files;
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
         let generator = served.generator().version(version);
-        let generator = match config.mcp.http || config.mcp.stdio {
-            true => tools::documented(generator, served.router()?),
-            false => generator,
-        };
-        let (router, discovery) = described(&served, &generator, visible.as_ref())?;
+        let has_tools = config.mcp.http || config.mcp.stdio;
+        let documented = documented(&generator, served.router()?, has_tools);
+        let (router, discovery) = served.discovered(discovery(documented, visible.as_ref()))?;
+        let methods = Current::new(Described { router: Arc::new(router), discovery });
         let mut assembly = Assembly {
             served,
             generator,
-            router,
-            discovery,
+            methods,
+            has_tools,
             visible,
             live: None,
             verify: None,
@@ -99,7 +102,7 @@ impl Assembly {
             explaining: Explaining::default(),
         };
         if can_change {
-            assembly.live = Some(Live::new(assembly.stack(config)?));
+            assembly.live = Some(Live::new(assembly.stack(config, &assembly.methods.router())?));
         }
         Ok(assembly)
     }
@@ -137,8 +140,27 @@ impl Assembly {
             self.idempotency = config.idempotency.map(|time| keeping(store, time, config.timeout));
         }
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
-        (self.router, self.discovery) = described(&self.served, &self.generator, self.visible.as_ref())?;
+        let documented = documented(&self.generator, self.methods.router(), self.has_tools);
+        let (router, discovery) = self.served.discovered(discovery(documented, self.visible.as_ref()))?;
+        self.methods.replace(Described { router: Arc::new(router), discovery });
         Ok(())
+    }
+
+    /// The gateway, if calls are forwarded.
+    pub(crate) fn gateway(&self) -> Option<&Gated> {
+        self.served.gateway()
+    }
+
+    /// The methods of a gateway with these upstreams, which are not in use yet.
+    pub(crate) fn methods_of(&self, gate: &Gate) -> Result<Described, Failure> {
+        let documented = documented(&self.generator, gate.gateway.clone(), self.has_tools);
+        let (router, discovery) = gateway_methods(gate, discovery(documented, self.visible.as_ref()))?;
+        Ok(Described { router: Arc::new(router), discovery })
+    }
+
+    /// The methods in use.
+    pub(crate) fn methods(&self) -> &Current {
+        &self.methods
     }
 
     /// The stack in use, if it can be replaced.
@@ -148,7 +170,7 @@ impl Assembly {
 
     /// What answers calls.
     pub(crate) fn service(&self, config: &Config) -> Result<Arc<dyn Service>, Failure> {
-        let stack = self.stack(config)?;
+        let stack = self.stack(config, &self.methods.router())?;
         match &self.live {
             None => Ok(stack.service),
             Some(live) => {
@@ -158,10 +180,10 @@ impl Assembly {
         }
     }
 
-    /// The methods with the middleware of this configuration in front of them; outermost last.
-    pub(crate) fn stack(&self, config: &Config) -> Result<Stack, Failure> {
+    /// These methods with the middleware of this configuration in front of them; outermost last.
+    pub(crate) fn stack(&self, config: &Config, router: &Arc<Router>) -> Result<Stack, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-        let mut service = self.served.verified(Arc::clone(&self.router) as Arc<dyn Service>);
+        let mut service = self.served.verified(Arc::clone(router) as Arc<dyn Service>);
         // These copy the call, so they come after those that say who makes it: observers see only the first copy.
         if let Some(tracing) = &self.tracing {
             service = tracing.layer(service);
@@ -170,7 +192,7 @@ impl Assembly {
             service = admin.callbacks().layer(service);
         }
         if config.validate {
-            let validation = Validation::new(&self.generator.document(&self.router));
+            let validation = Validation::new(&self.generator.document(router));
             service = validation.map_err(|error| wrong(&error))?.layer(service);
         }
         if let Some(idempotency) = &self.idempotency {
@@ -228,7 +250,7 @@ impl Assembly {
 
     /// The server, which listens nowhere yet and answers no calls.
     pub(crate) fn server(&self, config: &Config, settings: Settings) -> Result<Server, Failure> {
-        let server = Server::new(Arc::clone(&self.router))
+        let server = Server::new(self.methods.clone())
             .with_settings(settings)
             .with_options(
                 ServerOptions::default()
@@ -265,12 +287,12 @@ impl Assembly {
 
     /// Keeps the description and the tools up to date with methods that change.
     fn follow(&self, tools: &Tools) {
-        let (router, discovery) = (Arc::clone(&self.router), self.discovery.clone());
         let updated = tools.clone();
         self.served.on_update(move |uri| updated.updated(uri));
-        let (generator, tools) = (self.generator.clone(), tools.clone());
+        let (methods, tools) = (self.methods.clone(), tools.clone());
+        let (generator, has_tools) = (self.generator.clone(), self.has_tools);
         self.served.on_change(move || {
-            discovery.replace(generator.document(&router));
+            methods.refresh(|router| documented(&generator, Arc::clone(router), has_tools).document(router));
             tools.refresh();
         });
     }
@@ -278,7 +300,7 @@ impl Assembly {
     /// The methods as tools. Their calls pass through the same middleware as others.
     fn tools(&self, config: &Config, service: &Arc<dyn Service>) -> Tools {
         let service = Arc::clone(service);
-        let methods = Layered::new(Arc::clone(&self.router), move |_: Arc<dyn Service>| Arc::clone(&service));
+        let methods = Layered::new(self.methods.clone(), move |_: Arc<dyn Service>| Arc::clone(&service));
         let visible = self.visible.clone();
         let is_visible = move |cx: &Context, method: &str| is_visible(visible.as_ref(), cx, method);
         let tools = Tools::new(methods, self.served.instructions(), config, is_visible.clone());
@@ -298,18 +320,24 @@ fn is_visible(rules: Option<&Arc<ArcSwapOption<Access>>>, cx: &Context, method: 
     rules.as_deref().and_then(Option::as_ref).is_none_or(|access| access.is_visible(cx, method))
 }
 
-/// The methods, with a description that shows each caller what it may call.
-fn described(
-    served: &Served,
-    generator: &Generator,
-    visible: Option<&Arc<ArcSwapOption<Access>>>,
-) -> Result<(Arc<Router>, DiscoveryHandle), Failure> {
-    let mut discovery = switchboard::openrpc::Discovery::new(generator.clone());
-    if let Some(visible) = visible {
-        let visible = Arc::clone(visible);
-        discovery = discovery.visible(move |cx, method| is_visible(Some(&visible), cx, method));
+/// A description that shows each caller what it may call.
+fn discovery(generator: Generator, visible: Option<&Arc<ArcSwapOption<Access>>>) -> Discovery {
+    let discovery = Discovery::new(generator);
+    match visible {
+        None => discovery,
+        Some(visible) => {
+            let visible = Arc::clone(visible);
+            discovery.visible(move |cx, method| is_visible(Some(&visible), cx, method))
+        }
     }
-    served.discovered(discovery).map(|(router, handle)| (Arc::new(router), handle))
+}
+
+/// The generator of a document about these methods, which names their tools if there are any.
+fn documented(generator: &Generator, methods: impl Describe, has_tools: bool) -> Generator {
+    match has_tools {
+        true => tools::documented(generator.clone(), methods),
+        false => generator.clone(),
+    }
 }
 
 fn tls(config: &Config) -> Result<Option<ServerTls>, Failure> {

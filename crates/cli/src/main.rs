@@ -20,6 +20,7 @@ mod completions;
 mod config;
 mod credentials;
 mod demo;
+mod described;
 mod discover;
 mod discovery;
 mod exit;

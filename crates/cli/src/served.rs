@@ -10,7 +10,7 @@ use switchboard::{CallError, Dial, Router, Service};
 use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gateway::{self, Gated, Pins};
+use crate::gateway::{self, Gate, Gated, Pins};
 use crate::target::{Secret, is_http};
 use crate::visible::visible;
 
@@ -69,9 +69,17 @@ impl Served {
         let methods = match self {
             Served::Demo => demo::methods(),
             Served::Mcp(methods) => Router::builder().mount_described("", methods.clone()),
-            Served::Gateway(gated) => Router::builder().mount_described("", gated.gateway.clone()),
+            Served::Gateway(gated) => return gateway_methods(&gated.current(), discovery),
         };
         discovery.build_with_handle(methods).map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    /// The gateway, if that is where the methods come from.
+    pub(crate) fn gateway(&self) -> Option<&Gated> {
+        match self {
+            Served::Gateway(gated) => Some(gated),
+            Served::Demo | Served::Mcp(_) => None,
+        }
     }
 
     /// Calls this function when the methods have changed.
@@ -132,7 +140,7 @@ impl Served {
     /// The servers behind a gateway, for a person; empty if it is none.
     pub(crate) fn upstreams(&self) -> String {
         match self {
-            Served::Gateway(gated) => gateway::shown(gated),
+            Served::Gateway(gated) => gateway::shown(&gated.current()),
             Served::Demo | Served::Mcp(_) => String::new(),
         }
     }
@@ -144,6 +152,15 @@ impl Served {
             Served::Mcp(_) | Served::Gateway(_) => service,
         }
     }
+}
+
+/// The router of a gateway with these upstreams, described like this.
+pub(crate) fn gateway_methods(
+    gate: &Gate,
+    discovery: Discovery,
+) -> Result<(Router, DiscoveryHandle), Failure> {
+    let methods = Router::builder().mount_described("", gate.gateway.clone());
+    discovery.build_with_handle(methods).map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn unreachable(url: &str, error: &CallError) -> Failure {

@@ -81,7 +81,7 @@ const TOKEN: &str = "SWITCHBOARD_TOKEN";
 const HEADED: &str = "an http, https, ws or wss URL";
 
 /// A secret of the command line. It is parsed here and not by the argument parser, which shows invalid values.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) String);
 
 impl Secret {

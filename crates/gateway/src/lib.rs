@@ -48,7 +48,7 @@ pub use limit::CallLimits;
 pub use link::{CallProbe, ConnectProbe, Link};
 pub use mirror::{Mirror, MirrorCounts};
 pub use mock::Mock;
-pub use pool::{Balance, Eject, Health, Node, Pool, PoolBuilder, Probe, Skipped, Sticky};
+pub use pool::{Balance, Eject, Health, Node, OpenStreams, Pool, PoolBuilder, Probe, Skipped, Sticky};
 pub use rewrite::Rewrite;
 pub use route::{ParamsForm, Route};
 pub use select::Selected;

@@ -299,6 +299,11 @@ impl Config {
         Ok(config)
     }
 
+    /// The same for a server with other methods.
+    pub(crate) fn for_methods(self, methods: &Description) -> Result<Config, Failure> {
+        Config::read(self.table, self.source, methods)
+    }
+
     /// Keeps the state of what did not change: counts of rate limits, credentials that were fetched, the audit log.
     pub(crate) fn keep_from(&mut self, old: &Config) {
         let is_same = |prefix: &str| {

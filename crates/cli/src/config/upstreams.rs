@@ -1,6 +1,6 @@
 //! The servers that a gateway forwards calls to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use switchboard::access::{Pattern, Pointer};
@@ -14,7 +14,7 @@ use super::tree::{Node, Place};
 use crate::target::Secret;
 
 /// An upstream.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UpstreamConfig {
     pub(crate) name: String,
     /// What its methods start with; by default `NAME/`.
@@ -49,6 +49,27 @@ pub(crate) struct UpstreamConfig {
     pub(crate) safe: Vec<Pattern>,
     pub(crate) pin: Pin,
     pub(crate) policy: PolicyConfig,
+}
+
+impl UpstreamConfig {
+    /// Whether the servers are the same, with the same connections: only what happens to calls on their way may differ.
+    pub(crate) fn has_same_servers(&self, other: &UpstreamConfig) -> bool {
+        let same = UpstreamConfig {
+            prefix: other.prefix.clone(),
+            breaker: other.breaker,
+            required: other.required,
+            policy: other.policy.clone(),
+            ..self.clone()
+        };
+        same == *other
+    }
+
+    /// The files that it names. They may change when the configuration does not.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let UpstreamTls { ca, cert, key, .. } = &self.tls;
+        let documents = self.nodes.iter().filter_map(|node| node.url.strip_prefix("mock:")).map(Path::new);
+        [&self.openrpc, ca, cert, key].into_iter().flatten().map(PathBuf::as_path).chain(documents)
+    }
 }
 
 /// What an upstream speaks on top of JSON-RPC.

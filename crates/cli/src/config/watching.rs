@@ -9,85 +9,123 @@ use switchboard::audit::{AuditEvent, AuditKind};
 
 use super::key::Key;
 use super::keys::KEYS;
-use super::{Config, Live, Origin, Stack};
+use super::{Config, Live, Origin};
+use crate::assembly::Assembly;
 use crate::failure::Failure;
+use crate::gateway::{self, has_upstreams};
 use crate::output;
 
 /// How often the files are looked at. Their contents are compared, so that links and mounts that are exchanged are seen too.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Builds the stack of a configuration.
-pub(crate) type Build = Box<dyn Fn(&Config) -> Result<Stack, Failure> + Send>;
-
 /// Reloads the configuration when it changes, until this is dropped. A configuration with errors is reported, and the one in use
 /// stays.
 pub(crate) async fn reload(
     origin: Origin,
-    mut config: Config,
+    config: Config,
     methods: Description,
     live: Live,
-    build: Build,
+    assembly: Assembly,
 ) {
     let mut signal = Hangups::new();
-    let mut seen = fingerprint(&origin);
+    let mut seen = fingerprint(&origin, &config);
+    let mut running = Running { config, methods, live, assembly };
     loop {
         let is_asked = tokio::select! {
             () = signal.next() => true,
-            () = tokio::time::sleep(PERIOD), if config.watch => false,
+            () = tokio::time::sleep(PERIOD), if running.config.watch => false,
         };
-        let now = fingerprint(&origin);
+        let now = fingerprint(&origin, &running.config);
         if now == seen && !is_asked {
             continue;
         }
         seen = now;
-        match renew(&origin, &config, &methods, &build) {
-            Ok((next, stack, changes)) => {
-                live.replace(stack);
-                config.audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason(&changes));
-                config = next;
-                output::note(&format!("Configuration reloaded: {changes}.\n{}", config.shown_warnings()));
+        let audit = running.config.audit.clone();
+        match running.renew(&origin).await {
+            Ok(changes) => {
+                audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason(&changes));
+                let warnings = running.config.shown_warnings();
+                output::note(&format!("Configuration reloaded: {changes}.\n{warnings}"));
+                // It may name other files now.
+                seen = fingerprint(&origin, &running.config);
             }
             Err(failure) => {
                 let shown = output::described(&failure);
-                config.audit.record(&AuditEvent::new(AuditKind::CONFIG_REJECTED).reason("it has errors"));
+                audit.record(&AuditEvent::new(AuditKind::CONFIG_REJECTED).reason("it has errors"));
                 output::note(&format!("{}\nThe configuration in use stays.\n", shown.trim_end()));
             }
         }
     }
 }
 
-/// The new configuration with its stack, and what changed in words.
-fn renew(
-    origin: &Origin,
-    old: &Config,
-    methods: &Description,
-    build: &Build,
-) -> Result<(Config, Stack, String), Failure> {
-    let mut next = origin.load(methods)?;
-    let changed = KEYS.iter().filter(|key| !next.has_same(key, old));
-    let (live, fixed): (Vec<&Key>, Vec<&Key>) = changed.partition(|key| key.is_live);
-    if !fixed.is_empty() {
-        let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
-        let what = format!("{} changed, which a running server cannot apply", names.join(", "));
-        return Err(Failure::new(crate::exit::Exit::Configuration, what).advise("restart the server"));
+/// What a running server uses of its configuration.
+struct Running {
+    config: Config,
+    methods: Description,
+    live: Live,
+    assembly: Assembly,
+}
+
+impl Running {
+    /// Uses the configuration as it is now, and says what changed. Nothing changes if something is wrong with it.
+    async fn renew(&mut self, origin: &Origin) -> Result<String, Failure> {
+        let mut next = origin.load(&self.methods)?;
+        let changed = KEYS.iter().filter(|key| !next.has_same(key, &self.config));
+        let (live, fixed): (Vec<&Key>, Vec<&Key>) = changed.partition(|key| key.is_live);
+        if !fixed.is_empty() {
+            let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
+            let what = format!("{} changed, which a running server cannot apply", names.join(", "));
+            return Err(Failure::new(crate::exit::Exit::Configuration, what).advise("restart the server"));
+        }
+        let mut changes: Vec<String> = live.iter().map(|key| key.path.to_owned()).collect();
+        let Some(gated) = self.assembly.gateway().cloned() else {
+            next.keep_from(&self.config);
+            self.live.replace(self.assembly.stack(&next, &self.assembly.methods().router())?);
+            self.config = next;
+            return Ok(said(&changes));
+        };
+        has_upstreams(&next)?;
+        let gate = gated.prepare(&next).await?;
+        let described = self.assembly.methods_of(&gate)?;
+        let methods = described.router.describe();
+        // Rules need the names of the parameters.
+        let mut next = next.for_methods(&methods)?;
+        next.keep_from(&self.config);
+        let stack = self.assembly.stack(&next, &described.router)?;
+        let before = gated.current();
+        changes.retain(|key| key != "upstream");
+        changes.extend(before.changes(&gate));
+        let draining = before.draining(&gate);
+        if !draining.is_empty() {
+            let time = next.drain_time.as_secs_f64();
+            changes.push(format!("{} ending within {time} s", draining.join(", ")));
+        }
+        drop(before);
+        // From here on, calls take the new way, with the new rules.
+        self.live.replace(stack);
+        self.assembly.methods().replace(described);
+        gated.replace(gate, next.drain_time);
+        (self.config, self.methods) = (next, methods);
+        Ok(said(&changes))
     }
-    next.keep_from(old);
-    let stack = build(&next)?;
-    let changes = match live.is_empty() {
-        true => "the files that it names".to_owned(),
-        false => live.iter().map(|key| key.path).collect::<Vec<_>>().join(", "),
-    };
-    Ok((next, stack, changes))
+}
+
+fn said(changes: &[String]) -> String {
+    match changes {
+        [] => "the files that it names".to_owned(),
+        changes => changes.join(", "),
+    }
 }
 
 /// Tells whether contents changed, and whether there are other files to include. A file that cannot be read has a fingerprint too.
-fn fingerprint(origin: &Origin) -> u64 {
+fn fingerprint(origin: &Origin, config: &Config) -> u64 {
     let mut hasher = DefaultHasher::new();
     let source = origin.source().ok().map(|mut source| {
         origin.parse(&mut source, &mut Vec::new());
         source
     });
     source.hash(&mut hasher);
+    config.upstreams.iter().for_each(|upstream| gateway::fingerprint(upstream).hash(&mut hasher));
     hasher.finish()
 }
 

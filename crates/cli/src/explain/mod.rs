@@ -200,7 +200,7 @@ impl Explainer {
             return Ok(Report::new(question, steps, ending));
         }
         Ok(match &self.served {
-            Served::Gateway(gated) => Report::of(question, steps, gated.gateway.explain(&call)),
+            Served::Gateway(gated) => Report::of(question, steps, gated.current().gateway.explain(&call)),
             Served::Demo | Served::Mcp(_) => self.method(question, steps),
         })
     }
@@ -234,7 +234,7 @@ fn context(question: &Question, is_local: bool) -> Context {
 impl Gated {
     /// Reads the descriptions of upstreams inside this process, which need no connection.
     fn describe_inside(&self, config: &Config) {
-        for (upstream, config) in self.upstreams.iter().zip(&config.upstreams) {
+        for (upstream, config) in self.current().upstreams.iter().zip(&config.upstreams) {
             if config.nodes.iter().all(|node| matches!(node.scheme(), "demo" | "mock")) {
                 // One that does not answer at once is not described.
                 let _ = upstream.describe().now_or_never();

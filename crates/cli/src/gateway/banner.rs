@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::Gated;
+use super::Gate;
 use crate::visible::visible;
 
 const URL: Style = AnsiColor::Cyan.on_default();
@@ -10,15 +10,15 @@ const BAD: Style = AnsiColor::Yellow.on_default();
 const HEAD: Style = Style::new().bold();
 
 /// Each upstream: its methods, and where they are.
-pub(crate) fn shown(gated: &Gated) -> String {
+pub(crate) fn shown(gate: &Gate) -> String {
     let mut text = format!("\n{HEAD}Upstreams{HEAD:#}\n");
     let name = |prefix: &str, name: &str| match prefix {
         "" => format!("{name} (no prefix)"),
         prefix => prefix.to_owned(),
     };
     let width =
-        gated.upstreams.iter().map(|one| name(&one.prefix, &one.name).chars().count()).max().unwrap_or(0);
-    for upstream in &gated.upstreams {
+        gate.upstreams.iter().map(|one| name(&one.prefix, &one.name).chars().count()).max().unwrap_or(0);
+    for upstream in &gate.upstreams {
         let methods = match upstream.methods() {
             0 => "methods unknown".to_owned(),
             1 => "1 method".to_owned(),

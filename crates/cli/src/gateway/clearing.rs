@@ -1,7 +1,7 @@
 //! What empties a cache: calls of some methods, and items of a subscription.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -9,6 +9,7 @@ use switchboard::access::Pattern;
 use switchboard::cache::Cache;
 use switchboard::gateway::{Ending, Explain, Pool, Step};
 use switchboard::{Call, Json, Layer, Peer, Reply, ReplyFuture, Service};
+use tokio::task::AbortHandle;
 
 /// The subscriptions of Ethereum nodes, which look like methods in the configuration.
 const ETHEREUM: [&str; 4] = ["newHeads", "logs", "newPendingTransactions", "syncing"];
@@ -17,13 +18,28 @@ const ETHEREUM: [&str; 4] = ["newHeads", "logs", "newPendingTransactions", "sync
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A cache, and the methods whose calls empty it.
-type Cleared = (Vec<Pattern>, Cache);
+struct Watching {
+    methods: Vec<Pattern>,
+    cache: Cache,
+}
+
+/// Empties a cache until it is dropped.
+pub(super) struct Cleared {
+    following: Vec<AbortHandle>,
+    _watching: Arc<Watching>,
+}
+
+impl Drop for Cleared {
+    fn drop(&mut self) {
+        self.following.iter().for_each(AbortHandle::abort);
+    }
+}
 
 /// The caches of an upstream, and the calls that empty them. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Clearing {
     prefix: Arc<str>,
-    caches: Arc<RwLock<Vec<Cleared>>>,
+    caches: Arc<RwLock<Vec<Weak<Watching>>>>,
 }
 
 impl Clearing {
@@ -32,18 +48,22 @@ impl Clearing {
         Clearing { prefix: prefix.into(), caches: Arc::default() }
     }
 
-    /// Empties a cache when one of these things happens at the upstream.
-    pub(super) fn add(&self, events: &[String], cache: &Cache, pool: &Pool, is_ethereum: bool) {
+    /// Empties a cache when one of these things happens at the upstream, as long as the result is kept.
+    pub(super) fn add(&self, events: &[String], cache: &Cache, pool: &Pool, is_ethereum: bool) -> Cleared {
         let (subscriptions, methods): (Vec<&String>, Vec<&String>) =
             events.iter().partition(|event| is_ethereum && ETHEREUM.contains(&event.as_str()));
-        for event in subscriptions {
-            tokio::spawn(follow(event.clone(), cache.clone(), Peer::local(pool.clone())));
-        }
+        let following = subscriptions.into_iter().map(|event| {
+            tokio::spawn(follow(event.clone(), cache.clone(), Peer::local(pool.clone()))).abort_handle()
+        });
+        let following = following.collect();
         let methods: Vec<Pattern> = methods.iter().filter_map(|method| method.parse().ok()).collect();
-        if !methods.is_empty() {
+        let watching = Arc::new(Watching { methods, cache: cache.clone() });
+        if !watching.methods.is_empty() {
             let mut caches = self.caches.write().unwrap_or_else(PoisonError::into_inner);
-            caches.push((methods, cache.clone()));
+            caches.retain(|cache| cache.strong_count() > 0);
+            caches.push(Arc::downgrade(&watching));
         }
+        Cleared { following, _watching: watching }
     }
 
     /// The caches that a call empties, under the name that callers know.
@@ -53,8 +73,13 @@ impl Clearing {
             return Vec::new();
         }
         let name = format!("{}{method}", self.prefix);
-        let is_hit = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&name));
-        caches.iter().filter(|(patterns, _)| is_hit(patterns)).map(|(_, cache)| cache.clone()).collect()
+        let is_hit = |watching: &Arc<Watching>| watching.methods.iter().any(|method| method.matches(&name));
+        caches
+            .iter()
+            .filter_map(Weak::upgrade)
+            .filter(is_hit)
+            .map(|watching| watching.cache.clone())
+            .collect()
     }
 }
 

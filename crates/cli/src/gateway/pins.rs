@@ -18,7 +18,7 @@ use switchboard::audit::{Audit, AuditEvent, AuditKind};
 use switchboard::mcp::adapt::{Approval, ToolDefinition};
 use tokio::sync::watch;
 
-use crate::config::{Config, Pin, Profile, UpstreamConfig};
+use crate::config::{Config, Pin, UpstreamConfig};
 use crate::failure::Failure;
 
 const CHANGED: AuditKind = AuditKind("tool-changed");
@@ -78,9 +78,7 @@ pub(crate) struct ToolRecord {
 impl Pins {
     /// Reads the file for this configuration.
     pub(super) fn open(config: &Config) -> Result<Pins, Failure> {
-        let is_pinned =
-            |upstream: &UpstreamConfig| upstream.profile == Profile::Mcp && upstream.pin != Pin::Off;
-        let file = config.pins().filter(|_| config.upstreams.iter().any(is_pinned));
+        let file = config.pins();
         let approved = match &file {
             Some(path) => file::read(path)?,
             None => Approved::default(),
@@ -103,6 +101,11 @@ impl Pins {
             Upstream { prefix: prefix.clone(), holds, current: BTreeMap::new(), reported: HashSet::new() };
         self.state().upstreams.insert(name.clone(), known);
         Some(Pinned { pins: self.clone(), upstream: name, prefix, holds })
+    }
+
+    /// Forgets what upstreams say that are no longer there. What was approved stays.
+    pub(super) fn keep_only(&self, is_there: impl Fn(&str) -> bool) {
+        self.state().upstreams.retain(|name, _| is_there(name));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -13,6 +13,7 @@ use switchboard::mcp::adapt::PlainResults;
 use switchboard::merge::Merge;
 use switchboard::{Call, Code, Layer, Service};
 
+use super::clearing::Cleared;
 use super::upstreams::Upstream;
 use crate::config::{self, CacheConfig, PolicyConfig};
 
@@ -91,10 +92,35 @@ fn cached(upstream: &Upstream, config: &CacheConfig, is_shared: bool, stack: Sta
     let rule = config.errors.iter().fold(rule, |rule, (code, ttl)| rule.with_error(Code(*code), *ttl));
     let cache = Cache::new([rule]).with_bytes(config.size);
     let is_of_upstream = upstream.policy.cache.as_ref().and_then(Option::as_ref) == Some(config);
-    upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);
-    match is_of_upstream {
+    let cleared = upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);
+    let stack = match is_of_upstream {
         true => stack.with(Selected::new(upstream.is_safe(), cache.clone()).or_because(NOT_SAFE)),
         false => stack.with(cache),
+    };
+    match config.clear_on.is_empty() {
+        true => stack,
+        false => stack.with(Clears { _cleared: cleared }),
+    }
+}
+
+/// Empties a cache as long as its stack is in use. Does nothing to calls.
+struct Clears {
+    _cleared: Cleared,
+}
+
+impl Layer for Clears {
+    fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
+        service
+    }
+}
+
+impl Explain for Clears {
+    fn name(&self) -> &'static str {
+        "clear"
+    }
+
+    fn explain(&self, _: &Call, _: &mut Vec<Step>) -> ControlFlow<Ending> {
+        ControlFlow::Continue(())
     }
 }
 

@@ -5,25 +5,36 @@ use switchboard::access::{Pattern, Pointer};
 use switchboard::gateway::{Conditions, ParamsForm, Rewrite, Route};
 
 use super::policies;
+use super::stacks::Stacks;
 use super::upstreams::Upstream;
 use crate::config::{self, Config, Roles, RouteConfig};
 use crate::failure::Failure;
 
 /// A route for each pattern.
-pub(super) fn routes(config: &Config, upstreams: &[Upstream]) -> Result<Vec<Route>, Failure> {
+pub(super) fn routes(
+    config: &Config,
+    upstreams: &[Upstream],
+    stacks: &mut Stacks,
+) -> Result<Vec<Route>, Failure> {
     let mut routes = Vec::new();
     for route in &config.routes {
         let (rewrite, conditions) = (rewrite(route)?, conditions(route, &config.roles));
         for pattern in &route.methods {
-            let built = built(route, pattern.clone(), rewrite.clone(), upstreams);
+            let built = built(route, pattern.clone(), rewrite.clone(), upstreams, stacks);
             routes.push(built.when(conditions.clone()));
         }
     }
     Ok(routes)
 }
 
-fn built(config: &RouteConfig, pattern: Pattern, rewrite: Rewrite, upstreams: &[Upstream]) -> Route {
-    let mut route = Route::new(pattern).with_rewrite(rewrite).from_source(config.place.as_str());
+fn built(
+    config: &RouteConfig,
+    pattern: Pattern,
+    rewrite: Rewrite,
+    upstreams: &[Upstream],
+    stacks: &mut Stacks,
+) -> Route {
+    let mut route = Route::new(pattern.clone()).with_rewrite(rewrite).from_source(config.place.as_str());
     match &config.upstream {
         Some(Some(name)) => route = route.to(name.as_str()),
         Some(None) => route = route.closed(),
@@ -41,7 +52,9 @@ fn built(config: &RouteConfig, pattern: Pattern, rewrite: Rewrite, upstreams: &[
     for upstream in upstreams {
         let policy = policies::over(&config.policy, &upstream.policy);
         if policy != upstream.policy {
-            route = route.through(upstream.name.as_str(), policies::stack(upstream, &policy, upstreams));
+            let make = || policies::stack(upstream, &policy, upstreams);
+            let stack = stacks.stack(upstream, Some(&pattern), &policy, upstreams, make);
+            route = route.through(upstream.name.as_str(), stack);
         }
     }
     route

@@ -1,5 +1,9 @@
 //! An upstream from its configuration.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+
 use switchboard::access::Pattern;
 use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry, Safety, Stack};
 use switchboard::mcp::adapt::PlainResults;
@@ -25,7 +29,22 @@ pub(crate) struct Upstream {
     pub(super) policy: PolicyConfig,
     pub(super) is_ethereum: bool,
     pub(super) clearing: Clearing,
+    /// Others if anything is that calls pass through, so that nothing outside is kept for it.
+    pub(super) version: Version,
+    config: UpstreamConfig,
+    /// The contents of the files that the configuration names.
+    files: u64,
     known: Known,
+}
+
+/// Tells upstreams with the same name apart.
+#[derive(Clone)]
+pub(super) struct Version(Arc<()>);
+
+impl PartialEq for Version {
+    fn eq(&self, other: &Version) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Where its methods are described.
@@ -66,13 +85,47 @@ impl Upstream {
         Ok(Upstream {
             name: config.name.clone(),
             prefix: config.prefix.clone(),
-            breaker: config.breaker.map(|breaker| Breaker::new(breaker.errors, breaker.open)),
+            breaker: breaker(config),
             policy: config.policy.clone(),
             clearing: Clearing::new(&config.prefix),
             is_ethereum: config.profile == Profile::Ethereum,
+            version: Version(Arc::default()),
+            config: config.clone(),
+            files: fingerprint(config),
             pool,
             known,
         })
+    }
+
+    /// The same servers with another configuration: connections, health and the description are kept. None if they are others.
+    pub(super) fn renewed(&self, config: &UpstreamConfig) -> Option<Upstream> {
+        let before = &self.config;
+        if !before.has_same_servers(config) || self.files != fingerprint(config) {
+            return None;
+        }
+        let (mut next, is_same_prefix) = (self.clone(), before.prefix == config.prefix);
+        if before.breaker != config.breaker {
+            next.breaker = breaker(config);
+        }
+        if !is_same_prefix {
+            next.prefix.clone_from(&config.prefix);
+            next.clearing = Clearing::new(&config.prefix);
+        }
+        if before.breaker != config.breaker || !is_same_prefix {
+            next.version = Version(Arc::default());
+        }
+        next.policy = config.policy.clone();
+        next.config = config.clone();
+        Some(next)
+    }
+
+    /// Whether the servers are those of the other one, with the same connections.
+    pub(super) fn shares_with(&self, other: &Upstream) -> bool {
+        self.pool.is_same(&other.pool)
+    }
+
+    pub(super) fn config(&self) -> &UpstreamConfig {
+        &self.config
     }
 
     /// Asks it for its description. An upstream that has none is fine; one that cannot be reached is not.
@@ -150,6 +203,19 @@ impl Upstream {
             Known::Mcp(server, _) => backend.described(server.clone()),
         }
     }
+}
+
+fn breaker(config: &UpstreamConfig) -> Option<Breaker> {
+    config.breaker.map(|breaker| Breaker::new(breaker.errors, breaker.open))
+}
+
+/// Tells whether a file that the configuration names has changed.
+pub(crate) fn fingerprint(config: &UpstreamConfig) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for file in config.files() {
+        std::fs::read(file).ok().hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 fn discovered(config: &UpstreamConfig, pool: &Pool) -> Result<Discovered, Failure> {

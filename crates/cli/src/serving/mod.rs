@@ -102,8 +102,7 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     });
     tokio::spawn(memory::give_back());
     if let Some(live) = assembly.live() {
-        let build = Box::new(move |config: &Config| assembly.stack(config));
-        tokio::spawn(config::reload(origin, config, methods, live, build));
+        tokio::spawn(config::reload(origin, config, methods, live, assembly));
     }
     let mut serving = tokio::spawn(server.serve());
     if let Some(admin) = &admin {

@@ -20,7 +20,7 @@ pub(super) struct Expiring {
     timer: Option<AbortHandle>,
 }
 
-struct Shared {
+pub(super) struct Shared {
     peer: Mutex<Option<Peer>>,
     begun: Instant,
     /// When it was last used, in milliseconds since it began.
@@ -35,12 +35,12 @@ struct Shared {
 
 impl Expiring {
     /// This peer, until it is idle for too long or too old.
-    pub(super) fn around(
+    pub(super) fn new(
         peer: Peer,
         starts: Arc<Starts>,
         idle: Option<Duration>,
         lifetime: Option<Duration>,
-    ) -> Peer {
+    ) -> Expiring {
         let shared = Arc::new(Shared {
             peer: Mutex::new(Some(peer)),
             begun: Instant::now(),
@@ -54,13 +54,24 @@ impl Expiring {
         let is_timed = idle.is_some() || lifetime.is_some();
         let timer =
             is_timed.then(|| tokio::spawn(expire(Arc::downgrade(&shared), idle, lifetime)).abort_handle());
-        Peer::new(Expiring { shared, timer })
+        Expiring { shared, timer }
+    }
+
+    /// The connection, without keeping it open.
+    pub(super) fn shared(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.shared)
     }
 }
 
 impl Shared {
     fn peer(&self) -> Option<Peer> {
         self.peer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the connection, after the calls and streams in progress.
+    pub(super) fn let_go(&self) {
+        drop(self.peer.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.has_expired.send_replace(true);
     }
 
     fn age(&self) -> Duration {
@@ -115,8 +126,7 @@ async fn expire(shared: Weak<Shared>, idle: Option<Duration>, lifetime: Option<D
         tokio::time::sleep_until(end).await;
         let Some(shared) = shared.upgrade() else { return };
         if shared.end(idle, lifetime).is_some_and(|end| end <= Instant::now()) {
-            drop(shared.peer.lock().unwrap_or_else(PoisonError::into_inner).take());
-            shared.has_expired.send_replace(true);
+            shared.let_go();
             return;
         }
     }

@@ -1,6 +1,7 @@
 //! Connections to a node.
 
 mod expiring;
+mod opened;
 mod probe;
 mod starts;
 
@@ -11,6 +12,7 @@ use switchboard_core::{AllowedNames, CallError, Connections, Peer, Service, Sess
 use switchboard_transport::Dial;
 
 use self::expiring::Expiring;
+use self::opened::Opened;
 pub use self::probe::{CallProbe, ConnectProbe};
 use self::starts::Starts;
 use crate::pool::Node;
@@ -70,7 +72,8 @@ impl Link {
     }
 
     /// The server that `dial` connects to, as a service. If connections fail or break at once, the next attempts wait longer and longer;
-    /// calls that come meanwhile fail with -32004. A client with its own connection waits for its own failures only.
+    /// calls that come meanwhile fail with -32004. A client with its own connection waits for its own failures only. When the last clone is
+    /// dropped, connections end with their calls and streams in progress, even if the sessions of their clients go on.
     ///
     /// # Panics
     ///
@@ -79,13 +82,19 @@ impl Link {
     pub fn upstream(&self, dial: Dial) -> Upstream {
         let shared = Arc::new(Starts::new(dial.url().scheme() == "exec"));
         let (idle, lifetime) = (self.idle, self.lifetime);
+        let opened = Arc::<Opened>::default();
         let connect = move |session: Option<&Session>, calls_back: Arc<dyn Service>| {
             let starts = session.map_or_else(|| Arc::clone(&shared), |session| shared.of_session(session));
+            let opened = Arc::clone(&opened);
             let dial = dial.clone().with_service(calls_back);
             async move {
                 starts.may_start()?;
                 match dial.connect().await {
-                    Ok(peer) => Ok(Expiring::around(peer, starts, idle, lifetime)),
+                    Ok(peer) => {
+                        let connection = Expiring::new(peer, starts, idle, lifetime);
+                        opened.add(connection.shared());
+                        Ok(Peer::new(connection))
+                    }
                     Err(error) => {
                         starts.failed();
                         Err(CallError::from(error))
@@ -110,7 +119,7 @@ impl Link {
             let starts = Arc::new(Starts::new(dial.url().scheme() == "exec"));
             let peer = dial.connect().await?;
             Ok(match idle.or(lifetime) {
-                Some(_) => Expiring::around(peer, starts, idle, lifetime),
+                Some(_) => Peer::new(Expiring::new(peer, starts, idle, lifetime)),
                 None => peer,
             })
         }

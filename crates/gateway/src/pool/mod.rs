@@ -5,6 +5,7 @@ mod eject;
 mod explain;
 mod health;
 mod node;
+mod streams;
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub use self::balance::{Balance, Sticky};
 pub use self::eject::Eject;
 pub use self::health::{Health, Probe};
 pub use self::node::{Node, Skipped};
+pub use self::streams::OpenStreams;
 use crate::percentile::Percentiles;
 use crate::pinned::{Pinned, PoolId};
 
@@ -57,6 +59,7 @@ struct Inner {
     /// Whether a session stays with its node as long as that is up, because the node knows the session.
     is_pinned: bool,
     percentiles: Percentiles,
+    streams: OpenStreams,
     watching: Option<AbortHandle>,
 }
 
@@ -124,7 +127,12 @@ impl PoolBuilder {
     #[must_use]
     pub fn build(self) -> Pool {
         let PoolBuilder { name, nodes, balance, sticky, eject, health, is_pinned } = self;
-        let nodes: Vec<Arc<Node>> = nodes.into_iter().map(Arc::new).collect();
+        let streams = OpenStreams::new();
+        let with_streams = |mut node: Node| {
+            node.streams = streams.clone();
+            Arc::new(node)
+        };
+        let nodes: Vec<Arc<Node>> = nodes.into_iter().map(with_streams).collect();
         let health = health.filter(|_| nodes.iter().any(|node| node.probe.is_some()));
         let inner = |watching: Option<AbortHandle>, nodes| Inner {
             id: PoolId::new(),
@@ -134,6 +142,7 @@ impl PoolBuilder {
             eject,
             is_pinned,
             percentiles: Percentiles::default(),
+            streams,
             watching,
         };
         Pool(match health {
@@ -186,6 +195,18 @@ impl Pool {
     pub fn nodes(&self) -> impl Iterator<Item = (&str, &Node, Option<Skipped>)> {
         let now = Instant::now();
         self.0.nodes.iter().map(move |node| (&*node.name, &**node, node.skipped(now)))
+    }
+
+    /// Whether both are clones of one pool.
+    #[must_use]
+    pub fn is_same(&self, other: &Pool) -> bool {
+        self.0.id == other.0.id
+    }
+
+    /// Ends the streams of the pool, even after the pool is dropped.
+    #[must_use]
+    pub fn streams(&self) -> OpenStreams {
+        self.0.streams.clone()
     }
 
     /// Takes a node out, or brings it back. False if there is no such node.

@@ -9,6 +9,7 @@ use switchboard_core::{Call, Reply, ReplyFuture, Service};
 use tokio::time::Instant;
 
 use super::health::Probe;
+use super::streams::OpenStreams;
 use crate::ratio::Ratio;
 use crate::verdict::Failure;
 
@@ -31,6 +32,7 @@ pub struct Node {
     pub(super) weight: u32,
     pub(super) priority: u32,
     pub(super) probe: Option<Arc<dyn Probe>>,
+    pub(super) streams: OpenStreams,
     service: Arc<dyn Service>,
     in_flight: AtomicU32,
     /// A moving average of the time that answers take, in nanoseconds; 0 before the first one.
@@ -152,6 +154,7 @@ impl Node {
             weight: 1,
             priority: 1,
             probe: None,
+            streams: OpenStreams::new(),
             service: Arc::new(service),
             in_flight: AtomicU32::new(0),
             latency: AtomicU64::new(0),
@@ -242,6 +245,7 @@ impl Node {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let flight = Flight { node: Arc::clone(self), begun: Instant::now() };
         self.service.call(call).map(move |reply| {
+            let reply = flight.node.streams.note(reply);
             ended(&flight.end(&reply));
             reply
         })

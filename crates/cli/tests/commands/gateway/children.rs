@@ -20,7 +20,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
 "#;
 
-fn python(folder: &Folder) -> String {
+pub(super) fn python(folder: &Folder) -> String {
     let script = folder.file("server.py");
     std::fs::write(&script, PYTHON).unwrap();
     format!("exec:python3 '{script}'")

@@ -6,7 +6,7 @@ use super::{demo, free_port, gateway, until};
 use crate::program::{Serving, parts, program, run};
 
 /// The names of the methods that a gateway describes.
-fn methods(url: &str) -> Vec<String> {
+pub(super) fn methods(url: &str) -> Vec<String> {
     let (code, stdout, stderr) = parts(run(&["call", url, "rpc.discover"]));
     assert_eq!(code, Some(0), "{stderr}");
     let document: Value = serde_json::from_str(&stdout).unwrap();

@@ -1,0 +1,212 @@
+//! The upstreams and routes in use, which a changed configuration replaces while the gateway runs.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::future::join_all;
+use switchboard::gateway::{Gateway, GatewayBuilder};
+use tokio::sync::watch;
+
+use super::pins::Pins;
+use super::stacks::Stacks;
+use super::upstreams::Upstream;
+use super::{policies, routes};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// How long new upstreams have to describe their methods before calls go to them.
+const DESCRIBING: Duration = Duration::from_secs(3);
+
+/// A gateway whose upstreams and routes can be replaced. Clones see the same ones.
+#[derive(Clone)]
+pub(crate) struct Gated {
+    current: Arc<ArcSwap<Gate>>,
+    news: News,
+    pub(crate) pins: Pins,
+}
+
+/// Whom the upstreams tell.
+#[derive(Clone, Default)]
+struct News {
+    /// Told when the methods have changed.
+    changes: Arc<watch::Sender<()>>,
+    /// Called with the URI of a resource that has changed.
+    on_update: Arc<OnceLock<Box<OnUpdate>>>,
+}
+
+type OnUpdate = dyn Fn(&str) + Send + Sync;
+
+/// Upstreams and routes that belong together.
+pub(crate) struct Gate {
+    pub(crate) gateway: Gateway,
+    pub(crate) upstreams: Vec<Upstream>,
+    stacks: Stacks,
+}
+
+impl Gated {
+    /// Connects to the upstreams, and waits a moment until they have described their methods.
+    pub(super) async fn start(config: &Config) -> Result<Gated, Failure> {
+        let gated = Gated::build(config)?;
+        describe(&gated.current().upstreams).await?;
+        Ok(gated)
+    }
+
+    /// The gateway of a configuration. Connections are made by tasks, and by calls.
+    pub(crate) fn build(config: &Config) -> Result<Gated, Failure> {
+        let (news, pins) = (News::default(), Pins::open(config)?);
+        let (gate, _) = Gate::new(config, None, &news, &pins)?;
+        Ok(Gated { current: Arc::new(ArcSwap::from_pointee(gate)), news, pins })
+    }
+
+    /// The upstreams and routes in use.
+    pub(crate) fn current(&self) -> Arc<Gate> {
+        self.current.load_full()
+    }
+
+    /// The upstreams and routes of another configuration, which get no calls yet. What is the same is shared with those in use.
+    pub(crate) async fn prepare(&self, config: &Config) -> Result<Gate, Failure> {
+        let (gate, fresh) = Gate::new(config, Some(&self.current()), &self.news, &self.pins)?;
+        describe(&fresh).await?;
+        Ok(gate)
+    }
+
+    /// Uses these from now on. Calls to upstreams that are gone finish; streams have this long to do so.
+    pub(crate) fn replace(&self, gate: Gate, drain_time: Duration) {
+        let before = self.current.swap(Arc::new(gate));
+        for upstream in before.gone(&self.current()) {
+            let streams = upstream.pool.streams();
+            tokio::spawn(async move {
+                tokio::time::sleep(drain_time).await;
+                streams.end();
+            });
+        }
+        self.pins.keep_only(|name| self.current().upstreams.iter().any(|upstream| upstream.name == name));
+        self.news.changes.send_replace(());
+    }
+
+    /// Calls this function when the methods have changed.
+    pub(crate) fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
+        let mut changes = self.news.changes.subscribe();
+        tokio::spawn(async move {
+            while changes.changed().await.is_ok() {
+                change();
+            }
+        });
+    }
+
+    /// Calls this function with the URI of a resource that has changed.
+    pub(crate) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.news.on_update.set(Box::new(update));
+    }
+}
+
+impl Gate {
+    /// A gate, and those of its upstreams that the one before does not have.
+    fn new(
+        config: &Config,
+        before: Option<&Gate>,
+        news: &News,
+        pins: &Pins,
+    ) -> Result<(Gate, Vec<Upstream>), Failure> {
+        let kept = |name: &str| before?.upstreams.iter().find(|upstream| upstream.name == name);
+        let (mut upstreams, mut fresh) = (Vec::new(), Vec::new());
+        for one in &config.upstreams {
+            if let Some(same) = kept(&one.name).and_then(|before| before.renewed(one)) {
+                upstreams.push(same);
+                continue;
+            }
+            let upstream = Upstream::new(one, config, pins)?;
+            follow(&upstream, news);
+            fresh.push(upstream.clone());
+            upstreams.push(upstream);
+        }
+        let mut stacks = before.map(|before| Stacks::after(&before.stacks)).unwrap_or_default();
+        let builder = upstreams.iter().fold(Gateway::builder(), |builder, upstream| {
+            let make = || policies::stack(upstream, &upstream.policy, &upstreams);
+            builder.backend(upstream.backend(stacks.stack(
+                upstream,
+                None,
+                &upstream.policy,
+                &upstreams,
+                make,
+            )))
+        });
+        let routes = routes::routes(config, &upstreams, &mut stacks)?;
+        let gateway = routes.into_iter().fold(builder, GatewayBuilder::route).build();
+        let gateway = gateway.map_err(|error| Failure::usage(error.to_string()))?;
+        Ok((Gate { gateway, upstreams, stacks: stacks.done() }, fresh))
+    }
+
+    /// The upstreams whose servers are not those of the next ones.
+    fn gone<'a>(&'a self, next: &'a Gate) -> impl Iterator<Item = &'a Upstream> {
+        let is_kept = |one: &Upstream| next.upstreams.iter().any(|other| other.shares_with(one));
+        self.upstreams.iter().filter(move |upstream| !is_kept(upstream))
+    }
+
+    /// What is different in the next one, for the log: such as `upstream eth +1 node`.
+    pub(crate) fn changes(&self, next: &Gate) -> Vec<String> {
+        let find = |gate: &Gate, name: &str| gate.upstreams.iter().position(|one| one.name == name);
+        let mut changes = Vec::new();
+        for upstream in &self.upstreams {
+            let Some(index) = find(next, &upstream.name) else {
+                changes.push(format!("upstream {} removed", upstream.name));
+                continue;
+            };
+            let (before, after) = (upstream.config(), next.upstreams[index].config());
+            let how = match (before.nodes.len(), after.nodes.len()) {
+                (old, new) if old < new => format!("+{} {}", new - old, nodes(new - old)),
+                (old, new) if old > new => format!("-{} {}", old - new, nodes(old - new)),
+                _ if before != after || !upstream.shares_with(&next.upstreams[index]) => "changed".to_owned(),
+                _ => continue,
+            };
+            changes.push(format!("upstream {} {how}", upstream.name));
+        }
+        let added = next.upstreams.iter().filter(|upstream| find(self, &upstream.name).is_none());
+        changes.extend(added.map(|upstream| format!("upstream {} added", upstream.name)));
+        changes
+    }
+
+    /// The names of the upstreams that finish their calls and end, for the log.
+    pub(crate) fn draining(&self, next: &Gate) -> Vec<String> {
+        self.gone(next).map(|upstream| upstream.name.clone()).collect()
+    }
+}
+
+fn nodes(count: usize) -> &'static str {
+    if count == 1 { "node" } else { "nodes" }
+}
+
+/// Passes on what has changed at an upstream, as long as it exists.
+fn follow(upstream: &Upstream, news: &News) {
+    let (mut changed, changes) = (upstream.changes(), Arc::clone(&news.changes));
+    tokio::spawn(async move {
+        while changed.changed().await.is_ok() {
+            changes.send_replace(());
+        }
+    });
+    let on_update = Arc::clone(&news.on_update);
+    upstream.on_update(move |uri| {
+        if let Some(update) = on_update.get() {
+            update(uri);
+        }
+    });
+}
+
+/// Waits a moment until upstreams have described their methods. It is an error if one that is required does not.
+async fn describe(upstreams: &[Upstream]) -> Result<(), Failure> {
+    let described = upstreams.iter().map(|upstream| tokio::time::timeout(DESCRIBING, upstream.describe()));
+    for (upstream, described) in upstreams.iter().zip(join_all(described).await) {
+        let failed = match described {
+            Ok(Ok(())) => continue,
+            Ok(Err(reason)) => reason,
+            Err(_) => format!("no answer within {} s", DESCRIBING.as_secs()),
+        };
+        if upstream.config().required {
+            let what = format!("the upstream {} is required, but {failed}", upstream.name);
+            return Err(Failure::new(Exit::Unreachable, what));
+        }
+    }
+    Ok(())
+}
