@@ -2,7 +2,7 @@
 #![cfg(feature = "metrics")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
@@ -184,4 +184,19 @@ async fn names_of_methods_cannot_break_the_format() {
     let text = metrics.render();
     assert!(text.contains(r#"rpc_method="a\"b\\c\nd","#), "{text}");
     assert!(text.ends_with("# HELP own One of one's own.\n# TYPE own gauge\nown 1.5\n"), "{text}");
+}
+
+#[test]
+fn numbers_of_ones_own_have_labels_and_are_read_when_asked_for() {
+    let nodes = Arc::new(Mutex::new(Vec::new()));
+    let read = Arc::clone(&nodes);
+    let metrics = Metrics::new([""; 0])
+        .with_counters("own_total", "Of one's own.", move || read.lock().unwrap().clone());
+    assert!(!metrics.render().contains("own_total"), "without values there is no head");
+    let labels = |node: &str| vec![("upstream", "math".to_owned()), ("node", node.to_owned())];
+    nodes.lock().unwrap().extend([(labels("a\"b"), 1.0), (labels("c"), 2.0)]);
+    let text = metrics.render();
+    let expected = "# HELP own_total Of one's own.\n# TYPE own_total counter\n\
+                    own_total{upstream=\"math\",node=\"a\\\"b\"} 1\nown_total{upstream=\"math\",node=\"c\"} 2\n";
+    assert!(text.ends_with(expected), "{text}");
 }

@@ -85,17 +85,26 @@ struct Inner {
     refused: Mutex<Vec<(&'static str, u64)>>,
     sessions: Mutex<Vec<(&'static str, Sessions)>>,
     audit: Audit,
-    gauges: Vec<Gauge>,
+    families: Vec<Family>,
 }
 
-/// A number that is read when it is asked for.
-struct Gauge {
+/// The labels of a number, by their names. Values must not be chosen by callers, or they could add series.
+pub type Labels = Vec<(&'static str, String)>;
+
+/// Numbers of one name that are read when they are asked for.
+struct Family {
     name: &'static str,
     help: &'static str,
-    is_counter: bool,
-    /// In braces, or empty.
-    labels: String,
-    read: Box<dyn Fn() -> f64 + Send + Sync>,
+    kind: Kind,
+    read: Box<dyn Fn() -> Vec<(Labels, f64)> + Send + Sync>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Counter,
+    Gauge,
+    /// Always 1, for the sake of its labels.
+    Info,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,7 +158,7 @@ impl Metrics {
             refused: Mutex::default(),
             sessions: Mutex::default(),
             audit: Audit::default(),
-            gauges: Vec::new(),
+            families: Vec::new(),
         }))
     }
 
@@ -181,7 +190,22 @@ impl Metrics {
         help: &'static str,
         read: impl Fn() -> f64 + Send + Sync + 'static,
     ) -> Metrics {
-        self.with_number(Gauge { name, help, is_counter: false, labels: String::new(), read: Box::new(read) })
+        self.with_gauges(name, help, move || vec![(Labels::new(), read())])
+    }
+
+    /// The same of several numbers, which their labels tell apart.
+    ///
+    /// # Panics
+    ///
+    /// If the metrics are already shared.
+    #[must_use]
+    pub fn with_gauges(
+        self,
+        name: &'static str,
+        help: &'static str,
+        read: impl Fn() -> Vec<(Labels, f64)> + Send + Sync + 'static,
+    ) -> Metrics {
+        self.with_family(Family { name, help, kind: Kind::Gauge, read: Box::new(read) })
     }
 
     /// Also writes a number that only goes up, and is read when it is asked for.
@@ -196,7 +220,22 @@ impl Metrics {
         help: &'static str,
         read: impl Fn() -> f64 + Send + Sync + 'static,
     ) -> Metrics {
-        self.with_number(Gauge { name, help, is_counter: true, labels: String::new(), read: Box::new(read) })
+        self.with_counters(name, help, move || vec![(Labels::new(), read())])
+    }
+
+    /// The same of several numbers, which their labels tell apart.
+    ///
+    /// # Panics
+    ///
+    /// If the metrics are already shared.
+    #[must_use]
+    pub fn with_counters(
+        self,
+        name: &'static str,
+        help: &'static str,
+        read: impl Fn() -> Vec<(Labels, f64)> + Send + Sync + 'static,
+    ) -> Metrics {
+        self.with_family(Family { name, help, kind: Kind::Counter, read: Box::new(read) })
     }
 
     /// Also writes a number that is always 1, for the sake of its labels.
@@ -205,13 +244,19 @@ impl Metrics {
     ///
     /// If the metrics are already shared.
     #[must_use]
-    pub fn with_info(self, name: &'static str, help: &'static str, labels: &[(&str, &str)]) -> Metrics {
-        let labels = render::braced(labels);
-        self.with_number(Gauge { name, help, is_counter: false, labels, read: Box::new(|| 1.0) })
+    pub fn with_info(
+        self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+    ) -> Metrics {
+        let labels: Labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let read = Box::new(move || vec![(labels.clone(), 1.0)]);
+        self.with_family(Family { name, help, kind: Kind::Info, read })
     }
 
-    fn with_number(self, number: Gauge) -> Metrics {
-        self.change(|inner| inner.gauges.push(number))
+    fn with_family(self, family: Family) -> Metrics {
+        self.change(|inner| inner.families.push(family))
     }
 
     fn change(mut self, change: impl FnOnce(&mut Inner)) -> Metrics {
@@ -228,7 +273,7 @@ impl Metrics {
     /// Everything in the text format of Prometheus, whose media type is [`MEDIA_TYPE`](Metrics::MEDIA_TYPE).
     #[must_use]
     pub fn render(&self) -> String {
-        render::render(&self.snapshot(), &self.0.gauges)
+        render::render(&self.snapshot(), &self.0.families)
     }
 
     /// The media type of [`render`](Metrics::render).

@@ -1,10 +1,10 @@
 //! The same numbers through a meter of OpenTelemetry, which pushes them to a collector.
 
 use opentelemetry::KeyValue;
-use opentelemetry::metrics::{Histogram, Meter};
+use opentelemetry::metrics::{AsyncInstrument, Histogram, Meter};
 use switchboard_core::observer::{Ended, Observer};
 
-use super::{CallOutcome, Metrics, OTHER, Snapshot};
+use super::{CallOutcome, Kind, Metrics, OTHER, Snapshot};
 
 /// The limits of buckets that OpenTelemetry recommends, in seconds (OBS-R-07).
 const LIMITS: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
@@ -56,27 +56,27 @@ impl Metrics {
         self.count(meter, "switchboard.bytes", "direction", |numbers| {
             vec![("received", numbers.bytes_in), ("sent", numbers.bytes_out)]
         });
-        self.observe_gauges(meter);
+        self.observe_families(meter);
         MeteredCalls { metrics: self.clone(), durations }
     }
 
     /// Numbers of one's own, such as `switchboard_calls_waiting`, which becomes `switchboard.calls_waiting`.
-    fn observe_gauges(&self, meter: &Meter) {
-        let plain = self.0.gauges.iter().enumerate().filter(|(_, gauge)| gauge.labels.is_empty());
-        for (index, gauge) in plain {
-            let name = gauge.name.trim_end_matches("_total").replacen('_', ".", 1);
+    fn observe_families(&self, meter: &Meter) {
+        for (index, family) in self.0.families.iter().enumerate() {
+            let name = family.name.trim_end_matches("_total").replacen('_', ".", 1);
             let metrics = self.clone();
-            let read = move || (metrics.0.gauges[index].read)();
-            match gauge.is_counter {
-                true => drop(
-                    meter
-                        .f64_observable_counter(name)
-                        .with_callback(move |to| to.observe(read(), &[]))
-                        .build(),
-                ),
-                false => drop(
-                    meter.f64_observable_gauge(name).with_callback(move |to| to.observe(read(), &[])).build(),
-                ),
+            let observe = move |to: &dyn AsyncInstrument<f64>| {
+                for (labels, value) in (metrics.0.families[index].read)() {
+                    let labels: Vec<_> =
+                        labels.into_iter().map(|(name, value)| KeyValue::new(name, value)).collect();
+                    to.observe(value, &labels);
+                }
+            };
+            match family.kind {
+                Kind::Counter => drop(meter.f64_observable_counter(name).with_callback(observe).build()),
+                Kind::Gauge => drop(meter.f64_observable_gauge(name).with_callback(observe).build()),
+                // The resource says what runs.
+                Kind::Info => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-use super::{CallOutcome, Durations, Gauge, Snapshot};
+use super::{CallOutcome, Durations, Family, Kind, Labels, Snapshot};
 
 /// Upper limits of the buckets that are written, in microseconds: those of OpenTelemetry (OBS-R-07), and five below, because most calls
 /// take less than five milliseconds.
@@ -13,7 +13,7 @@ const LIMITS: [u64; 19] = [
 ];
 
 /// Writes everything.
-pub(super) fn render(numbers: &Snapshot, gauges: &[Gauge]) -> String {
+pub(super) fn render(numbers: &Snapshot, families: &[Family]) -> String {
     let mut out = Text(String::new());
     durations(&mut out, numbers);
     out.one("switchboard_calls_in_flight", "gauge", "Calls that have not ended.", numbers.in_flight);
@@ -46,9 +46,8 @@ pub(super) fn render(numbers: &Snapshot, gauges: &[Gauge]) -> String {
     out.many("switchboard_refused_total", "counter", help, "reason", numbers.refused.iter().copied());
     let help = "Security events, as in the audit log.";
     out.many("switchboard_security_events_total", "counter", help, "event", numbers.security.iter().copied());
-    for Gauge { name, help, is_counter, labels, read } in gauges {
-        out.head(name, if *is_counter { "counter" } else { "gauge" }, help);
-        out.line(format_args!("{name}{labels} {}", read()));
+    for family in families {
+        out.family(family);
     }
     out.0
 }
@@ -89,8 +88,11 @@ fn histogram(out: &mut Text, name: &str, labels: &str, durations: &Durations) {
     out.line(format_args!("{name}_count{{{labels}}} {count}"));
 }
 
-/// Labels in braces.
-pub(super) fn braced(labels: &[(&str, &str)]) -> String {
+/// Labels in braces, if there are any.
+fn braced(labels: &Labels) -> String {
+    if labels.is_empty() {
+        return String::new();
+    }
     let labels: Vec<_> =
         labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
     format!("{{{}}}", labels.join(","))
@@ -116,6 +118,17 @@ impl Text {
     fn one(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
         self.head(name, kind, help);
         self.line(format_args!("{name} {value}"));
+    }
+
+    fn family(&mut self, family: &Family) {
+        let Family { name, help, kind, read } = family;
+        let values = read();
+        if !values.is_empty() {
+            self.head(name, if *kind == Kind::Counter { "counter" } else { "gauge" }, help);
+        }
+        for (labels, value) in values {
+            self.line(format_args!("{name}{} {value}", braced(&labels)));
+        }
     }
 
     /// A value for each value of a label.
