@@ -129,20 +129,22 @@ impl Served {
         }
     }
 
-    /// The pinned tools of MCP servers behind a gateway.
-    pub(crate) fn pins(&self) -> Option<&Pins> {
+    /// The gateway, if this is one.
+    pub(crate) fn gated(&self) -> Option<&Gated> {
         match self {
-            Served::Gateway(gated) => Some(&gated.pins),
+            Served::Gateway(gated) => Some(gated),
             Served::Demo | Served::Mcp(_) => None,
         }
     }
 
+    /// The pinned tools of MCP servers behind a gateway.
+    pub(crate) fn pins(&self) -> Option<&Pins> {
+        self.gated().map(|gated| &gated.pins)
+    }
+
     /// The servers behind a gateway, for a person; empty if it is none.
     pub(crate) fn upstreams(&self) -> String {
-        match self {
-            Served::Gateway(gated) => gateway::shown(&gated.current()),
-            Served::Demo | Served::Mcp(_) => String::new(),
-        }
+        self.gated().map(|gated| gateway::shown(&gated.current())).unwrap_or_default()
     }
 
     /// The methods with the checks that some of them need.

@@ -148,6 +148,7 @@ impl Inner {
         let mut sent = 1;
         while self.pool.has_another(*tried) && self.take() {
             sent += 1;
+            self.pool.note_hedge();
             let copy = self.pool.call_one(call, tried);
             match select(waiting, copy).await {
                 Either::Left((reply, other)) | Either::Right((reply, other)) => match Failure::of(&reply) {
@@ -171,6 +172,7 @@ impl Inner {
             if !self.pool.has_another(tried) && !pause(call, attempt).await {
                 break;
             }
+            self.pool.note_retry();
             let next = self.pool.call_one(call, &mut tried).await;
             sent += 1;
             // Once a call may have run, no later failure may say that it did not.

@@ -1,6 +1,9 @@
 //! Giving a failing upstream a rest.
 
+mod status;
+
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,6 +11,7 @@ use switchboard_core::{Call, Code, ErrorObject, Layer, Reply, ReplyFuture, Servi
 use switchboard_layers::explain::{Ending, Explain, Step};
 use tokio::time::Instant;
 
+pub use self::status::BreakerState;
 use crate::ratio::Ratio;
 use crate::verdict::Failure;
 
@@ -42,6 +46,7 @@ struct Inner {
     open: Duration,
     failures: Ratio,
     state: Mutex<State>,
+    refused: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +69,8 @@ impl Breaker {
     #[must_use]
     pub fn new(errors: f64, open: Duration) -> Breaker {
         let failures = Ratio::new(PERIOD);
-        Breaker(Arc::new(Inner { errors, open, failures, state: Mutex::new(State::Closed) }))
+        let (state, refused) = (Mutex::new(State::Closed), AtomicU64::new(0));
+        Breaker(Arc::new(Inner { errors, open, failures, state, refused }))
     }
 
     /// Whether calls fail at once.
@@ -153,6 +159,7 @@ struct Guarded {
 impl Service for Guarded {
     fn call(&self, call: &Call) -> ReplyFuture {
         if let Err(left) = self.breaker.admit() {
+            self.breaker.refused.fetch_add(1, Ordering::Relaxed);
             return ReplyFuture::ready(open(left));
         }
         let breaker = Arc::clone(&self.breaker);
@@ -170,7 +177,7 @@ fn open(left: Duration) -> ErrorObject {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::sync::atomic::AtomicBool;
 
     use switchboard_core::{CallError, Json, Peer, service_fn};
 
@@ -210,18 +217,32 @@ mod tests {
             assert!(matches!(call().await, Err(CallError::Closed(_))));
         }
         assert!(breaker.is_open());
+        assert_eq!(breaker.state(), BreakerState::Open { for_another: Duration::from_secs(5) });
         let before = asked.load(Ordering::Relaxed);
         let refused = call().await.expect_err("it is open");
         assert_eq!(refused.rejection().map(|error| error.code), Some(Code::UPSTREAM_FAILED));
-        assert_eq!(asked.load(Ordering::Relaxed), before);
+        assert_eq!((asked.load(Ordering::Relaxed), breaker.refused()), (before, 1));
         // A failed attempt opens it again.
         tokio::time::advance(Duration::from_secs(5)).await;
         assert!(matches!(call().await, Err(CallError::Closed(_))));
         assert!(matches!(call().await, Err(CallError::Rejected(_))));
         tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(breaker.state(), BreakerState::HalfOpen);
         is_broken.store(false, Ordering::Relaxed);
         assert_eq!(call().await, Ok(true));
         assert!(!breaker.is_open());
         assert_eq!(call().await, Ok(true));
+    }
+    #[tokio::test(start_paused = true)]
+    async fn an_operator_closes_it_at_once() {
+        let Fixture { peer, breaker, is_broken, .. } = fixture();
+        is_broken.store(true, Ordering::Relaxed);
+        for _ in 0..LEAST {
+            assert!(peer.call::<bool>("m", ()).await.is_err());
+        }
+        assert!(breaker.is_open());
+        is_broken.store(false, Ordering::Relaxed);
+        breaker.close();
+        assert_eq!((peer.call::<bool>("m", ()).await, breaker.state()), (Ok(true), BreakerState::Closed));
     }
 }

@@ -38,17 +38,19 @@ mod verdict;
 
 pub use attempts::{Attempts, Hedge, Retry};
 pub use backend::Backend;
-pub use breaker::Breaker;
+pub use breaker::{Breaker, BreakerState};
 pub use conditions::Conditions;
 pub use discovered::{Discovered, Safety};
 pub use explain::{Ending, Explain, Explanation, Step};
 pub use fault::Fault;
 pub use gateway::{Gateway, GatewayBuilder, GatewayError};
 pub use limit::CallLimits;
-pub use link::{CallProbe, ConnectProbe, Link};
+pub use link::{CallProbe, ConnectProbe, Link, OpenConnections};
 pub use mirror::{Mirror, MirrorCounts};
 pub use mock::Mock;
-pub use pool::{Balance, Eject, Health, Node, OpenStreams, Pool, PoolBuilder, Probe, Skipped, Sticky};
+pub use pool::{
+    Balance, Eject, Health, Node, NodeStatus, OpenStreams, Pool, PoolBuilder, Probe, Skipped, Sticky,
+};
 pub use rewrite::Rewrite;
 pub use route::{ParamsForm, Route};
 pub use select::Selected;

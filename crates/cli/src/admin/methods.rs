@@ -218,13 +218,7 @@ impl Methods {
                 Some((list, (sessions, clock)))
             }
         });
-        let mut last = None;
-        Ok(lists.filter(move |list| {
-            let text = serde_json::to_string(list).ok();
-            let is_new = text != last;
-            last = text;
-            std::future::ready(is_new)
-        }))
+        Ok(changes(lists))
     }
 
     /// Closes a session.
@@ -241,27 +235,6 @@ impl Methods {
             return Err(ErrorObject::invalid_params("`session` needs at least 8 characters"));
         }
         Ok(self.0.0.sessions.close(&session, &reason) > 0)
-    }
-
-    /// Stops the server: calls in progress finish, and no more are accepted.
-    #[method(name = "admin/drain")]
-    fn drain(
-        &self,
-        _cx: &Context,
-        /// How long calls may take to finish, such as 10s, if that is less than the server's own limit.
-        within: Option<String>,
-    ) -> Result<bool, ErrorObject> {
-        let within = within.map(|text| span("within", &text)).transpose()?;
-        self.0.drain();
-        let Some((handle, serving)) = self.0.0.serving.get().cloned() else { return Ok(false) };
-        handle.shutdown();
-        if let Some(within) = within {
-            tokio::spawn(async move {
-                tokio::time::sleep(within).await;
-                serving.abort();
-            });
-        }
-        Ok(true)
     }
 
     /// Sets the level of the call log.
@@ -340,7 +313,7 @@ impl Filter {
     }
 }
 
-fn patterns(methods: &[String]) -> Result<Vec<Pattern>, ErrorObject> {
+pub(super) fn patterns(methods: &[String]) -> Result<Vec<Pattern>, ErrorObject> {
     let read = |text: &String| {
         text.parse().map_err(|error| ErrorObject::invalid_params(format!("`methods`: {error}")))
     };
@@ -354,7 +327,18 @@ fn told(call: &CallRecord) -> String {
     format!("{}{code}{items}", call.outcome)
 }
 
-fn period(text: &str) -> Result<Duration, ErrorObject> {
+/// The lists that differ from the one before.
+pub(super) fn changes<T: Serialize>(lists: impl Stream<Item = Vec<T>>) -> impl Stream<Item = Vec<T>> {
+    let mut last = None;
+    lists.filter(move |list| {
+        let text = serde_json::to_string(list).ok();
+        let is_new = text != last;
+        last = text;
+        std::future::ready(is_new)
+    })
+}
+
+pub(super) fn period(text: &str) -> Result<Duration, ErrorObject> {
     let period = span("every", text)?;
     match period >= Duration::from_millis(100) {
         true => Ok(period),
@@ -362,12 +346,12 @@ fn period(text: &str) -> Result<Duration, ErrorObject> {
     }
 }
 
-fn span(name: &str, text: &str) -> Result<Duration, ErrorObject> {
+pub(super) fn span(name: &str, text: &str) -> Result<Duration, ErrorObject> {
     units::duration(text).map_err(|error| ErrorObject::invalid_params(format!("`{name}`: {error}")))
 }
 
 /// A clock whose first tick comes after one period.
-fn interval(period: Duration) -> tokio::time::Interval {
+pub(super) fn interval(period: Duration) -> tokio::time::Interval {
     let mut clock = tokio::time::interval_at(tokio::time::Instant::now() + period, period);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     clock

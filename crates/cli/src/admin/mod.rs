@@ -11,10 +11,12 @@ mod methods;
 mod sessions;
 mod stats;
 mod tools;
+mod upstream_record;
+mod upstreams;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use switchboard::access::{Access, Pattern, Rule, Who};
 use switchboard::audit::Audit;
@@ -34,7 +36,7 @@ use crate::assembly::{Explaining, Queue};
 use crate::config::Config;
 use crate::explain::Explainer;
 use crate::failure::Failure;
-use crate::gateway::Pins;
+use crate::gateway::{self, Gated};
 use crate::tools::counted;
 use crate::{proxy, serving};
 
@@ -51,9 +53,10 @@ struct State {
     started: SystemTime,
     config: Option<String>,
     is_draining: AtomicBool,
+    /// The servers behind this one, if it is a gateway.
+    gated: Option<Gated>,
     listeners: OnceLock<Vec<String>>,
     serving: OnceLock<(Handle, AbortHandle)>,
-    pins: OnceLock<Pins>,
     explaining: OnceLock<Explaining>,
 }
 
@@ -61,7 +64,7 @@ struct State {
 const PAGE: &str = "/";
 
 /// Methods that change nothing.
-const READING: [&str; 8] = [
+const READING: [&str; 9] = [
     "rpc.discover",
     "admin/info",
     "admin/stats",
@@ -70,13 +73,20 @@ const READING: [&str; 8] = [
     "admin/sessions",
     "admin/tools",
     "admin/explain",
+    "admin/upstreams",
 ];
 
 impl Admin {
-    /// For a server with these methods.
-    pub(crate) fn new(config: &Config, methods: &Description, queue: &Queue, log: Option<CallLog>) -> Admin {
+    /// For a server with these [numbers](counting), which may be a gateway.
+    pub(crate) fn new(
+        config: &Config,
+        queue: &Queue,
+        log: Option<CallLog>,
+        gated: Option<Gated>,
+        metrics: Metrics,
+    ) -> Admin {
         Admin(Arc::new(State {
-            metrics: counting(config, methods, queue, log.clone()),
+            metrics,
             queue: queue.clone(),
             calls: Calls::default(),
             sessions: Sessions::default(),
@@ -84,9 +94,9 @@ impl Admin {
             started: SystemTime::now(),
             config: config.source.has_main().then(|| config.source.main().path.display().to_string()),
             is_draining: AtomicBool::new(false),
+            gated,
             listeners: OnceLock::new(),
             serving: OnceLock::new(),
-            pins: OnceLock::new(),
             explaining: OnceLock::new(),
         }))
     }
@@ -112,11 +122,6 @@ impl Admin {
         let _ = self.0.serving.set((handle, task));
     }
 
-    /// The tools of these are pinned.
-    pub(crate) fn pins(&self, pins: &Pins) {
-        let _ = self.0.pins.set(pins.clone());
-    }
-
     /// Calls are explained by this.
     pub(crate) fn explains(&self, explaining: &Explaining) {
         let _ = self.0.explaining.set(explaining.clone());
@@ -131,6 +136,20 @@ impl Admin {
         self.0.is_draining.store(true, Ordering::Relaxed);
     }
 
+    /// Stops the server after its calls in progress, which get this much time at most. False if it does not run.
+    fn stop(&self, within: Option<Duration>) -> bool {
+        self.drain();
+        let Some((handle, serving)) = self.0.serving.get().cloned() else { return false };
+        handle.shutdown();
+        if let Some(within) = within {
+            tokio::spawn(async move {
+                tokio::time::sleep(within).await;
+                serving.abort();
+            });
+        }
+        true
+    }
+
     fn is_draining(&self) -> bool {
         self.0.is_draining.load(Ordering::Relaxed)
     }
@@ -138,10 +157,11 @@ impl Admin {
     /// Listens for those who want to know.
     pub(crate) async fn listen(&self, url: &str, config: &Config) -> Result<Server, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--admin: {error}"));
+        let builder = Router::builder().add(methods::Methods(self.clone()));
         let builder =
-            Router::builder().add(methods::Methods(self.clone())).add(explain::Explaining(self.clone()));
-        let builder = match self.0.pins.get() {
-            Some(pins) => builder.add(tools::ToolMethods(pins.clone())),
+            builder.add(upstreams::UpstreamMethods(self.clone())).add(explain::Explaining(self.clone()));
+        let builder = match &self.0.gated {
+            Some(gated) => builder.add(tools::ToolMethods(gated.pins.clone())),
             None => builder,
         };
         let router = Discovery::new(generator()).build(builder);
@@ -197,6 +217,7 @@ pub(crate) fn counting(
     methods: &Description,
     queue: &Queue,
     log: Option<CallLog>,
+    gated: Option<&Gated>,
 ) -> Metrics {
     let metrics = Metrics::new(counted(methods).chain(["rpc.discover"]));
     let metrics = metrics.with_audit(config.audit.clone());
@@ -214,9 +235,13 @@ pub(crate) fn counting(
     let metrics = metrics.with_gauge("switchboard_calls_waiting", help, move || queue.waiting() as f64);
     let audit: Audit = config.audit.clone();
     let help = "Lines of logs that were dropped because they could not be written in time.";
-    metrics.with_counter("switchboard_log_lines_lost_total", help, move || {
+    let metrics = metrics.with_counter("switchboard_log_lines_lost_total", help, move || {
         (audit.lost() + log.as_ref().map_or(0, CallLog::lost)) as f64
-    })
+    });
+    match gated {
+        Some(gated) => gateway::metered(metrics, gated),
+        None => metrics,
+    }
 }
 
 fn generator() -> Generator {

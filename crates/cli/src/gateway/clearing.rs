@@ -40,12 +40,14 @@ impl Drop for Cleared {
 pub(super) struct Clearing {
     prefix: Arc<str>,
     caches: Arc<RwLock<Vec<Weak<Watching>>>>,
+    /// All caches, also those that no call empties.
+    all: Arc<RwLock<Vec<Weak<Watching>>>>,
 }
 
 impl Clearing {
     /// Of an upstream with this prefix.
     pub(super) fn new(prefix: &str) -> Clearing {
-        Clearing { prefix: prefix.into(), caches: Arc::default() }
+        Clearing { prefix: prefix.into(), caches: Arc::default(), all: Arc::default() }
     }
 
     /// Empties a cache when one of these things happens at the upstream, as long as the result is kept.
@@ -58,12 +60,28 @@ impl Clearing {
         let following = following.collect();
         let methods: Vec<Pattern> = methods.iter().filter_map(|method| method.parse().ok()).collect();
         let watching = Arc::new(Watching { methods, cache: cache.clone() });
-        if !watching.methods.is_empty() {
-            let mut caches = self.caches.write().unwrap_or_else(PoisonError::into_inner);
-            caches.retain(|cache| cache.strong_count() > 0);
-            caches.push(Arc::downgrade(&watching));
+        let is_watched = !watching.methods.is_empty();
+        for list in [Some(&self.all), is_watched.then_some(&self.caches)].into_iter().flatten() {
+            let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
+            list.retain(|cache| cache.strong_count() > 0);
+            list.push(Arc::downgrade(&watching));
         }
         Cleared { following, _watching: watching }
+    }
+
+    /// All caches of the upstream.
+    pub(super) fn caches(&self) -> Vec<Cache> {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter_map(Weak::upgrade).map(|watching| watching.cache.clone()).collect()
+    }
+
+    /// Removes the answers of these methods, under the names that callers know; returns how many there were.
+    pub(super) fn clear(&self, methods: &[Pattern]) -> usize {
+        let is_meant = |method: &str| {
+            let name = format!("{}{method}", self.prefix);
+            methods.iter().any(|pattern| pattern.matches(&name))
+        };
+        self.caches().iter().map(|cache| cache.clear_where(is_meant)).sum()
     }
 
     /// The caches that a call empties, under the name that callers know.

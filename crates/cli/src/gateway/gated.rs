@@ -65,6 +65,11 @@ impl Gated {
         self.current.load_full()
     }
 
+    /// The upstreams, in the order of their names.
+    pub(crate) fn upstreams(&self) -> Vec<Upstream> {
+        self.current().upstreams.clone()
+    }
+
     /// The upstreams and routes of another configuration, which get no calls yet. What is the same is shared with those in use.
     pub(crate) async fn prepare(&self, config: &Config) -> Result<Gate, Failure> {
         let (gate, fresh) = Gate::new(config, Some(&self.current()), &self.news, &self.pins)?;

@@ -4,6 +4,7 @@ mod banner;
 mod clearing;
 mod gated;
 mod mcp;
+mod metrics;
 mod nodes;
 mod pins;
 mod policies;
@@ -17,8 +18,9 @@ use switchboard::Description;
 
 pub(crate) use self::banner::shown;
 pub(crate) use self::gated::{Gate, Gated};
+pub(crate) use self::metrics::metered;
 pub(crate) use self::pins::{Pins, ToolRecord};
-pub(crate) use self::upstreams::fingerprint;
+pub(crate) use self::upstreams::{Upstream, fingerprint};
 use crate::config::{Config, Origin};
 use crate::exit;
 use crate::failure::Failure;

@@ -117,9 +117,10 @@ fn node(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result
         return Ok(inside.with_weight(node.weight).with_priority(node.priority));
     }
     let dial = dial(node, upstream, config)?;
-    let server = link(node, upstream).upstream(dial.clone());
-    let built =
-        Node::new(node.shown.as_str(), server.clone()).with_weight(node.weight).with_priority(node.priority);
+    let link = link(node, upstream);
+    let server = link.upstream(dial.clone());
+    let built = Node::new(node.shown.as_str(), server.clone()).counting(link.open().clone());
+    let built = built.with_weight(node.weight).with_priority(node.priority);
     Ok(match upstream.health.as_ref().map(|health| &health.method) {
         Some(Some(method)) => built.with_probe(CallProbe::new(server, method.as_str())),
         // To connect to a program would start one.

@@ -97,10 +97,7 @@ fn cached(upstream: &Upstream, config: &CacheConfig, is_shared: bool, stack: Sta
         true => stack.with(Selected::new(upstream.is_safe(), cache.clone()).or_because(NOT_SAFE)),
         false => stack.with(cache),
     };
-    match config.clear_on.is_empty() {
-        true => stack,
-        false => stack.with(Clears { _cleared: cleared }),
-    }
+    stack.with(Clears { _cleared: cleared })
 }
 
 /// Empties a cache as long as its stack is in use. Does nothing to calls.

@@ -5,6 +5,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use switchboard::access::Pattern;
+use switchboard::cache::CacheNumbers;
 use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry, Safety, Stack};
 use switchboard::mcp::adapt::PlainResults;
 use switchboard::openrpc::remote::RemoteError;
@@ -25,7 +26,7 @@ pub(crate) struct Upstream {
     pub(crate) name: String,
     pub(crate) prefix: String,
     pub(crate) pool: Pool,
-    pub(super) breaker: Option<Breaker>,
+    pub(crate) breaker: Option<Breaker>,
     pub(super) policy: PolicyConfig,
     pub(super) is_ethereum: bool,
     pub(super) clearing: Clearing,
@@ -146,6 +147,24 @@ impl Upstream {
             Known::Discovered(discovered) => discovered.methods().len(),
             Known::Mcp(server, _) => server.describe_in(Dialect::default()).methods.len(),
         }
+    }
+
+    /// What its caches did and hold, if it has any.
+    pub(crate) fn cache(&self) -> Option<CacheNumbers> {
+        let numbers = self.clearing.caches().into_iter().map(|cache| cache.numbers());
+        numbers.reduce(|mut sum, one| {
+            sum.hits += one.hits;
+            sum.stale_hits += one.stale_hits;
+            sum.misses += one.misses;
+            sum.entries += one.entries;
+            sum.bytes += one.bytes;
+            sum
+        })
+    }
+
+    /// Removes answers of these methods from its caches; returns how many there were.
+    pub(crate) fn clear_cache(&self, methods: &[Pattern]) -> usize {
+        self.clearing.clear(methods)
     }
 
     /// Tells when its methods have changed.

@@ -52,20 +52,20 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     let config = origin.load(&methods)?;
     output::note(&config.shown_warnings());
     raise_file_limit(config.connections);
-    let (upstreams, pins) = (served.upstreams(), served.pins().cloned());
+    let (upstreams, gated) = (served.upstreams(), served.gated().cloned());
     let mut assembly = Assembly::new(&config, served)?;
     let logs = Logs { calls: config.calls.start(verbose)?, audit: config.audit.clone() };
     let written = Written::default();
-    let admin = config.admin.as_ref();
-    let admin = admin.map(|_| Admin::new(&config, &methods, assembly.queue(), logs.calls.clone()));
-    if let (Some(admin), Some(pins)) = (&admin, &pins) {
-        admin.pins(pins);
-    }
+    let counted = || {
+        let calls = logs.calls.clone();
+        admin::counting(&config, &methods, assembly.queue(), calls, gated.as_ref())
+    };
+    let new = |_| Admin::new(&config, assembly.queue(), logs.calls.clone(), gated.clone(), counted());
+    let admin = config.admin.as_ref().map(new);
     let telemetry = Telemetry::start(&config, &methods)?;
-    let metrics = match (&admin, &telemetry) {
-        (Some(admin), _) => Some(admin.metrics().clone()),
-        (None, Some(_)) => Some(admin::counting(&config, &methods, assembly.queue(), logs.calls.clone())),
-        (None, None) => None,
+    let metrics = match &admin {
+        Some(admin) => Some(admin.metrics().clone()),
+        None => telemetry.is_some().then(counted),
     };
     let observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref());
     assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));

@@ -14,13 +14,13 @@ const ALICE: &str = "2f9c1b7e55a04d13";
 const BOB: &str = "77aa1b7e55a04d13";
 
 /// Where the admin listener is.
-fn admin(serving: &Serving) -> String {
+pub(crate) fn admin(serving: &Serving) -> String {
     let line = serving.banner.lines().find_map(|line| line.strip_prefix("Admin on ")).unwrap();
     line.to_owned()
 }
 
 /// The status and the body of a GET.
-fn get(url: &str, path: &str, header: &str) -> (u16, String) {
+pub(crate) fn get(url: &str, path: &str, header: &str) -> (u16, String) {
     let place = url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(place).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: {place}\r\nconnection: close\r\n{header}\r\n").unwrap();
@@ -80,6 +80,11 @@ fn promtool_accepts_the_metrics() {
     run(&["call", &serving.url(), "math/add", "2", "3"]);
     run(&["call", &serving.url(), "nothing"]);
     let (_, text) = get(&admin(&serving), "/metrics", "");
+    check_metrics(&text);
+}
+
+/// Asserts that Prometheus could scrape this.
+pub(crate) fn check_metrics(text: &str) {
     let mut promtool = Command::new("promtool");
     promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = promtool.spawn().expect("promtool is installed: apt install prometheus");

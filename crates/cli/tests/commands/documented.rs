@@ -119,6 +119,7 @@ fn servers_are_behind_a_gateway_as_the_page_says() {
         "What would happen to a call",
         "Answers that callers share",
         "A server that does not exist yet",
+        "Operating it",
     ] {
         let mut replay = Replay::new(&format!("gateway-{}", heading.replace(' ', "-")));
         replay.run(&blocks(section(GATEWAY, heading)));

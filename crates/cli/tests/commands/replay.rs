@@ -145,6 +145,7 @@ impl Replay {
             command.push_str(" --listen http://127.0.0.1:0");
         }
         let admin = words.windows(2).find(|pair| pair[0] == "--admin").map(|pair| pair[1]);
+        let admin = admin.filter(|place| !place.starts_with("unix:"));
         if let Some(port) = admin {
             command = command.replace(&format!("--admin {port}"), "--admin 0");
         }

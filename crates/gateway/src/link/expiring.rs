@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::open::Open;
 use super::starts::{SOON, Starts};
 
 /// A peer whose connection is let go when its time has come. Calls and streams in progress keep it open until they end.
@@ -30,6 +31,7 @@ pub(super) struct Shared {
     has_worked: AtomicBool,
     has_failed: AtomicBool,
     starts: Arc<Starts>,
+    open: Open,
     has_expired: watch::Sender<bool>,
 }
 
@@ -37,6 +39,7 @@ impl Expiring {
     /// This peer, until it is idle for too long or too old.
     pub(super) fn new(
         peer: Peer,
+        open: Open,
         starts: Arc<Starts>,
         idle: Option<Duration>,
         lifetime: Option<Duration>,
@@ -49,6 +52,7 @@ impl Expiring {
             has_worked: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
             starts,
+            open,
             has_expired: watch::Sender::new(false),
         });
         let is_timed = idle.is_some() || lifetime.is_some();
@@ -71,6 +75,7 @@ impl Shared {
     /// Ends the connection, after the calls and streams in progress.
     pub(super) fn let_go(&self) {
         drop(self.peer.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.open.close();
         self.has_expired.send_replace(true);
     }
 

@@ -1,6 +1,7 @@
 //! Connections to a node.
 
 mod expiring;
+mod open;
 mod opened;
 mod probe;
 mod starts;
@@ -12,6 +13,7 @@ use switchboard_core::{AllowedNames, CallError, Connections, Peer, Service, Sess
 use switchboard_transport::Dial;
 
 use self::expiring::Expiring;
+pub use self::open::OpenConnections;
 use self::opened::Opened;
 pub use self::probe::{CallProbe, ConnectProbe};
 use self::starts::Starts;
@@ -29,6 +31,7 @@ pub struct Link {
     pub idle: Option<Duration>,
     /// Ends a connection, and a process with it, after this time. Calls in progress are finished.
     pub lifetime: Option<Duration>,
+    open: OpenConnections,
 }
 
 impl Default for Link {
@@ -38,6 +41,7 @@ impl Default for Link {
             forward: AllowedNames::default(),
             idle: None,
             lifetime: None,
+            open: OpenConnections::default(),
         }
     }
 }
@@ -71,6 +75,12 @@ impl Link {
         self
     }
 
+    /// Counts the connections that it has made and that are open.
+    #[must_use]
+    pub fn open(&self) -> &OpenConnections {
+        &self.open
+    }
+
     /// The server that `dial` connects to, as a service. If connections fail or break at once, the next attempts wait longer and longer;
     /// calls that come meanwhile fail with -32004. A client with its own connection waits for its own failures only. When the last clone is
     /// dropped, connections end with their calls and streams in progress, even if the sessions of their clients go on.
@@ -81,17 +91,17 @@ impl Link {
     #[must_use]
     pub fn upstream(&self, dial: Dial) -> Upstream {
         let shared = Arc::new(Starts::new(dial.url().scheme() == "exec"));
-        let (idle, lifetime) = (self.idle, self.lifetime);
+        let (idle, lifetime, open) = (self.idle, self.lifetime, self.open.clone());
         let opened = Arc::<Opened>::default();
         let connect = move |session: Option<&Session>, calls_back: Arc<dyn Service>| {
             let starts = session.map_or_else(|| Arc::clone(&shared), |session| shared.of_session(session));
-            let opened = Arc::clone(&opened);
+            let (opened, open) = (Arc::clone(&opened), open.clone());
             let dial = dial.clone().with_service(calls_back);
             async move {
                 starts.may_start()?;
                 match dial.connect().await {
                     Ok(peer) => {
-                        let connection = Expiring::new(peer, starts, idle, lifetime);
+                        let connection = Expiring::new(peer, open.open(), starts, idle, lifetime);
                         opened.add(connection.shared());
                         Ok(Peer::new(connection))
                     }
@@ -114,14 +124,11 @@ impl Link {
     ///
     /// When the server cannot be reached.
     pub fn connect(&self, dial: Dial) -> impl Future<Output = Result<Peer, CallError>> + Send + use<> {
-        let (idle, lifetime) = (self.idle, self.lifetime);
+        let (idle, lifetime, open) = (self.idle, self.lifetime, self.open.clone());
         async move {
             let starts = Arc::new(Starts::new(dial.url().scheme() == "exec"));
             let peer = dial.connect().await?;
-            Ok(match idle.or(lifetime) {
-                Some(_) => Peer::new(Expiring::new(peer, starts, idle, lifetime)),
-                None => peer,
-            })
+            Ok(Peer::new(Expiring::new(peer, open.open(), starts, idle, lifetime)))
         }
     }
 
@@ -132,6 +139,6 @@ impl Link {
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn node(&self, name: impl Into<Arc<str>>, dial: Dial) -> Node {
-        Node::new(name, self.upstream(dial))
+        Node::new(name, self.upstream(dial)).counting(self.open.clone())
     }
 }

@@ -46,7 +46,11 @@ impl Eject {
             false => count.calls >= LEAST && count.calls.is_multiple_of(LEAST) && self.is_slow(node, nodes),
         };
         if is_bad && self.has_room(nodes, ended.at) {
-            self.eject(node, ended.at);
+            let reason = match has_failed {
+                true => format!("{} of {} calls failed", count.failures, count.calls),
+                false => format!("answers take {:?}, much longer than from other servers", node.latency()),
+            };
+            self.eject(node, ended.at, reason);
         }
     }
 
@@ -69,13 +73,14 @@ impl Eject {
         has_room
     }
 
-    fn eject(&self, node: &Node, now: Instant) {
+    fn eject(&self, node: &Node, now: Instant, reason: String) {
+        tracing::warn!(node = &*node.name, reason, "ejected");
         node.with_state(|state| {
             let is_soon = state.back.is_some();
             state.ejections = if is_soon { (state.ejections + 1).min(LONGEST) } else { 1 };
             state.ejected = Some(now + self.time * state.ejections);
+            state.ejected_because = Some(reason.into());
         });
         node.failures.reset();
-        tracing::warn!(node = &*node.name, "ejected: too many calls failed or took too long");
     }
 }

@@ -5,6 +5,7 @@ mod eject;
 mod explain;
 mod health;
 mod node;
+mod status;
 mod streams;
 
 use std::fmt;
@@ -20,6 +21,8 @@ pub use self::balance::{Balance, Sticky};
 pub use self::eject::Eject;
 pub use self::health::{Health, Probe};
 pub use self::node::{Node, Skipped};
+pub use self::status::NodeStatus;
+use self::status::Resent;
 pub use self::streams::OpenStreams;
 use crate::percentile::Percentiles;
 use crate::pinned::{Pinned, PoolId};
@@ -60,6 +63,7 @@ struct Inner {
     is_pinned: bool,
     percentiles: Percentiles,
     streams: OpenStreams,
+    resent: Resent,
     watching: Option<AbortHandle>,
 }
 
@@ -76,9 +80,14 @@ pub struct PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// Adds a node.
+    /// Adds a node. If another one has the same name, it gets a number after its own.
     #[must_use]
-    pub fn node(mut self, node: Node) -> PoolBuilder {
+    pub fn node(mut self, mut node: Node) -> PoolBuilder {
+        let name = Arc::clone(&node.name);
+        let mut names = (2..).map(|number| format!("{name} #{number}"));
+        while self.nodes.iter().any(|other| other.name == node.name) {
+            node.name = names.next().unwrap_or_default().into();
+        }
         self.nodes.push(node);
         self
     }
@@ -143,6 +152,7 @@ impl PoolBuilder {
             is_pinned,
             percentiles: Percentiles::default(),
             streams,
+            resent: Resent::default(),
             watching,
         };
         Pool(match health {
@@ -227,7 +237,10 @@ impl Pool {
     /// Takes a node out for this long. False if there is no such node.
     pub fn eject(&self, node: &str, time: Duration) -> bool {
         let Some(node) = self.0.nodes.iter().find(|other| *other.name == *node) else { return false };
-        node.with_state(|state| state.ejected = Some(Instant::now() + time));
+        node.with_state(|state| {
+            state.ejected = Some(Instant::now() + time);
+            state.ejected_because = Some("ejected by an operator".into());
+        });
         true
     }
 

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::health::Probe;
 use super::streams::OpenStreams;
+use crate::link::OpenConnections;
 use crate::ratio::Ratio;
 use crate::verdict::Failure;
 
@@ -33,7 +34,9 @@ pub struct Node {
     pub(super) priority: u32,
     pub(super) probe: Option<Arc<dyn Probe>>,
     pub(super) streams: OpenStreams,
+    pub(super) connections: Option<OpenConnections>,
     service: Arc<dyn Service>,
+    pub(super) counts: Counts,
     in_flight: AtomicU32,
     /// A moving average of the time that answers take, in nanoseconds; 0 before the first one.
     latency: AtomicU64,
@@ -41,6 +44,13 @@ pub struct Node {
     /// Whether there is anything to know about it: calls to an ordinary node do not look at its state.
     is_special: AtomicBool,
     state: Mutex<State>,
+}
+
+/// How many calls a node has got, and how many of them it has failed.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) calls: AtomicU64,
+    pub(super) failures: AtomicU64,
 }
 
 /// What is known about a node.
@@ -56,6 +66,8 @@ pub(super) struct State {
     pub(super) lag: Option<u64>,
     /// Until when it is ejected.
     pub(super) ejected: Option<Instant>,
+    /// Why it was ejected last.
+    pub(super) ejected_because: Option<Arc<str>>,
     /// How often it was ejected without a good time in between.
     pub(super) ejections: u32,
     /// Whether an operator took it out.
@@ -63,7 +75,7 @@ pub(super) struct State {
     /// Since when it has been available again, if it was not.
     pub(super) back: Option<Instant>,
     /// How many calls in a row have failed.
-    strikes: u32,
+    pub(super) strikes: u32,
     /// Until when other nodes are preferred, and how the last call failed.
     rests: Option<(Instant, Failure)>,
 }
@@ -155,7 +167,9 @@ impl Node {
             priority: 1,
             probe: None,
             streams: OpenStreams::new(),
+            connections: None,
             service: Arc::new(service),
+            counts: Counts::default(),
             in_flight: AtomicU32::new(0),
             latency: AtomicU64::new(0),
             failures: Ratio::new(PERIOD),
@@ -182,6 +196,13 @@ impl Node {
     #[must_use]
     pub fn with_probe(mut self, probe: impl Probe) -> Node {
         self.probe = Some(Arc::new(probe));
+        self
+    }
+
+    /// Shows how many connections to it are open.
+    #[must_use]
+    pub fn counting(mut self, connections: OpenConnections) -> Node {
+        self.connections = Some(connections);
         self
     }
 
@@ -242,6 +263,7 @@ impl Node {
         call: &Call,
         ended: impl FnOnce(&Ended) + Send + 'static,
     ) -> ReplyFuture {
+        self.counts.calls.fetch_add(1, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let flight = Flight { node: Arc::clone(self), begun: Instant::now() };
         self.service.call(call).map(move |reply| {
@@ -282,8 +304,9 @@ impl Flight {
         let at = Instant::now();
         let (failure, took) = (Failure::of(reply), at.saturating_duration_since(self.begun));
         // Failures are often fast: they must not make a node look good.
-        if failure.is_none() {
-            self.node.note_latency(took);
+        match failure {
+            None => self.node.note_latency(took),
+            Some(_) => drop(self.node.counts.failures.fetch_add(1, Ordering::Relaxed)),
         }
         if failure.is_some() || self.node.is_special.load(Ordering::Relaxed) {
             self.node.with_state(|state| state.note(failure, at));

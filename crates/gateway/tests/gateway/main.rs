@@ -13,3 +13,4 @@ mod links;
 mod policies;
 mod pools;
 mod routing;
+mod status;

@@ -136,6 +136,11 @@ impl Cache {
         self.clear_if(|method| methods.matches(method))
     }
 
+    /// The same for the methods for whose names this holds.
+    pub fn clear_where(&self, is_meant: impl Fn(&str) -> bool) -> usize {
+        self.clear_if(|method| std::str::from_utf8(method).is_ok_and(&is_meant))
+    }
+
     /// Forgets all answers, and returns how many there were.
     pub fn clear_all(&self) -> usize {
         self.clear_if(|_| true)

@@ -5,6 +5,7 @@ mod children;
 mod discovery;
 mod examples;
 mod guarded;
+mod operators;
 mod reloading;
 
 use std::net::TcpListener;
