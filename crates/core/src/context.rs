@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::extensions::Extensions;
 use crate::metadata::{AllowedNames, Metadata};
+use crate::name::Name;
 use crate::peer::Peer;
 use crate::session::Session;
 use crate::trace::{TRACEPARENT, TraceContext};
@@ -28,6 +29,8 @@ pub struct Context {
     caller: OnceLock<Arc<dyn Any + Send + Sync>>,
     /// The span of the call. Told by an observer, which only borrows the call.
     trace: OnceLock<TraceContext>,
+    /// The name that observers see. Told by a service that only borrows the call.
+    observed_as: OnceLock<Arc<Name>>,
     /// When the caller stops waiting, if it said so.
     pub deadline: Option<Instant>,
     /// Which version of the protocol the call was written in.
@@ -217,6 +220,18 @@ impl Context {
         self.trace.set(span).is_ok()
     }
 
+    /// Has [observers](crate::observer::Observer) see the call as one of this method: the one that it is about, where a protocol has one
+    /// method to call others with. The first name counts.
+    pub fn observe_as(&self, method: Name) {
+        let _ = self.observed_as.set(Arc::new(method));
+    }
+
+    /// The method that observers see, if a service has [said](Context::observe_as) so.
+    #[inline]
+    pub(crate) fn observed_as(&self) -> Option<&Name> {
+        self.observed_as.get().map(|method| &**method)
+    }
+
     /// The metadata for calls that are made for this one.
     pub(crate) fn inheritable(&self) -> Metadata {
         self.trace.get().map_or_else(|| self.metadata.clone(), |trace| trace.instead(&self.metadata))
@@ -225,7 +240,7 @@ impl Context {
     /// Whether nothing was said about its call that was not said about this context.
     #[inline(always)]
     pub(crate) fn is_as_new(&self, other: &Context) -> bool {
-        self.trace.get().is_none() && self.has_caller_of(other)
+        self.trace.get().is_none() && self.observed_as.get().is_none() && self.has_caller_of(other)
     }
 
     /// Whether it has no other caller than this context.
@@ -257,6 +272,8 @@ impl Clone for Context {
         let caller =
             self.caller.get().map_or_else(OnceLock::new, |caller| OnceLock::from(Arc::clone(caller)));
         let trace = self.trace.get().map_or_else(OnceLock::new, |trace| OnceLock::from(*trace));
+        let observed_as =
+            self.observed_as.get().map_or_else(OnceLock::new, |method| OnceLock::from(Arc::clone(method)));
         Context {
             session: self.session.clone(),
             peer: self.peer.clone(),
@@ -264,6 +281,7 @@ impl Clone for Context {
             extensions: self.extensions.clone(),
             caller,
             trace,
+            observed_as,
             deadline: self.deadline,
             version: self.version,
         }
@@ -281,6 +299,7 @@ impl From<Session> for Context {
             extensions,
             caller: OnceLock::new(),
             trace: OnceLock::new(),
+            observed_as: OnceLock::new(),
             deadline: None,
             version: Version::V2,
         }

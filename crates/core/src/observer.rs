@@ -238,7 +238,7 @@ pub struct Begun<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Ended<'a> {
-    /// Its method.
+    /// Its method, or the one that it was [said](Context::observe_as) to be about.
     pub method: &'a Name,
     /// Its identifier; none for a notification.
     pub id: Option<&'a Id>,

@@ -45,7 +45,7 @@ impl ObservedCall {
 
     fn tell(&self, end: End, error: Option<&ErrorObject>, bytes_out: usize) {
         let ended = Ended {
-            method: &self.call.method,
+            method: self.call.cx.observed_as().unwrap_or(&self.call.method),
             id: self.call.id(),
             cx: &self.call.cx,
             end,
@@ -168,7 +168,7 @@ impl Engine {
     ) {
         let Some(observer) = &self.settings.observer else { return };
         let ended = Ended {
-            method: &call.method,
+            method: call.cx.observed_as().unwrap_or(&call.method),
             id: call.id(),
             cx: &call.cx,
             end,

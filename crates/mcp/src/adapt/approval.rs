@@ -55,7 +55,7 @@ fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Object(members) => {
             let mut members: Vec<_> = members.iter().collect();
-            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            members.sort_by_key(|(name, _)| *name);
             out.push('{');
             for (name, value) in members {
                 canonical(&Value::from(name.as_str()), out);

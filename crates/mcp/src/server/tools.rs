@@ -122,6 +122,8 @@ pub(super) fn call_method(
     if handler.is_stream {
         cx.insert(StreamWanted);
     }
+    // Logs, metrics and traces are about the tool, and not about `tools/call`.
+    request.cx().observe_as(handler.method.clone());
     let call = Call::new(Name::clone(&handler.method), params).with_context(cx);
     handler.service.call(&call)
 }

@@ -173,15 +173,15 @@ async fn the_bodies_of_a_tool_are_logged_as_those_of_its_method() {
 }
 
 #[tokio::test]
-async fn calls_of_tools_are_counted_with_the_requests_of_mcp() {
-    let metrics = Metrics::new(["tools/call", "tools/list", "initialize", "notifications/initialized"]);
+async fn calls_of_tools_are_counted_as_those_of_their_methods() {
+    let metrics = Metrics::new(["math/add", "tools/call", "initialize", "notifications/initialized"]);
     let settings = Settings::default().with_observer(Some(metrics.clone().into()));
     let server = behind(service_layer(), [add()]);
     let serving = serve_settings(&server, settings).await;
     call_both(&serving, &sum()).await;
     let text = metrics.render();
     let count =
-        r#"rpc_server_call_duration_seconds_count{rpc_system_name="jsonrpc",rpc_method="tools/call"} 2"#;
+        r#"rpc_server_call_duration_seconds_count{rpc_system_name="jsonrpc",rpc_method="math/add"} 2"#;
     assert!(text.contains(count), "{text}");
 }
 
@@ -199,7 +199,7 @@ const PARENT: &str = "00f067aa0ba902b7";
 #[tokio::test]
 async fn a_call_belongs_to_the_trace_that_its_metadata_names() {
     let exporter = InMemorySpanExporter::default();
-    let tracing = Tracing::builder().with_methods(["tools/call"]).start(exporter.clone());
+    let tracing = Tracing::builder().with_methods(["math/add"]).start(exporter.clone());
     let settings = Settings::default().with_observer(Some(tracing.clone().into()));
     let serving = serve_settings(&behind(service_layer(), [add()]), settings).await;
     let session = Client::session(serving.address, "2025-11-25", json!({})).await;
@@ -211,7 +211,7 @@ async fn a_call_belongs_to_the_trace_that_its_metadata_names() {
     assert_eq!(text(&session.ask("tools/call", params).await["result"]), "5");
     tracing.flush();
     let mut spans = exporter.get_finished_spans().unwrap();
-    spans.retain(|span| span.name == "tools/call");
+    spans.retain(|span| span.name == "math/add");
     assert_eq!(spans.len(), 2);
     for span in spans {
         assert_eq!(span.span_context.trace_id().to_string(), TRACE);

@@ -2,6 +2,7 @@
 
 mod agent;
 mod content;
+mod observed;
 mod pins;
 mod policies;
 mod sessions;
@@ -12,7 +13,7 @@ use std::net::TcpStream;
 use serde_json::{Value, json};
 
 use self::agent::Agent;
-use super::{call, until};
+use super::{call, free_port, until};
 use crate::carriers::Folder;
 use crate::program::{Serving, program};
 
