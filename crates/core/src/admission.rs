@@ -123,8 +123,11 @@ pub struct AdmitFuture(AdmitFutureState);
 
 enum AdmitFutureState {
     Ready(Option<Result<Context, Refusal>>),
-    Pending(Pin<Box<dyn Future<Output = Result<Context, Refusal>> + Send>>),
+    Pending(PendingDecision),
 }
+
+/// A decision that is not made yet.
+pub(crate) type PendingDecision = Pin<Box<dyn Future<Output = Result<Context, Refusal>> + Send>>;
 
 impl AdmitFuture {
     /// Accepts it, with this context.
@@ -146,10 +149,10 @@ impl AdmitFuture {
     }
 
     /// The decision, if it is made.
-    pub(crate) fn into_ready(self) -> Result<Result<Context, Refusal>, AdmitFuture> {
+    pub(crate) fn into_ready(self) -> Result<Result<Context, Refusal>, PendingDecision> {
         match self.0 {
-            AdmitFutureState::Ready(Some(decision)) => Ok(decision),
-            other => Err(AdmitFuture(other)),
+            AdmitFutureState::Ready(decision) => Ok(decision.expect("it is polled until it is ready")),
+            AdmitFutureState::Pending(pending) => Err(pending),
         }
     }
 }

@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_secs(60);
 
 /// An MCP server that is connected to in the background, however long that takes. Cheap to clone.
 ///
-/// One connection describes its methods, and takes the calls of clients that keep no session. Clients that do have sessions of their own,
+/// One connection describes its methods, and takes the calls of clients that keep no session. Clients that do have their own sessions,
 /// if that is wanted.
 #[derive(Clone)]
 pub(super) struct McpServer(Arc<Inner>);

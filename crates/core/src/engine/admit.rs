@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures_util::FutureExt;
 
-use crate::admission::{AdmitFuture, Arrival, Refusal};
+use crate::admission::{AdmitFuture, Arrival, PendingDecision, Refusal};
 use crate::context::Context;
 use crate::engine::Engine;
 use crate::error::ErrorObject;
@@ -38,7 +38,7 @@ impl Engine {
 }
 
 /// Waits for a decision, but not for ever.
-async fn decide(engine: Engine, cx: Context, pending: AdmitFuture) -> Result<Context, Refusal> {
+async fn decide(engine: Engine, cx: Context, pending: PendingDecision) -> Result<Context, Refusal> {
     let decided = AssertUnwindSafe(pending).catch_unwind();
     let refusal = match tokio::time::timeout(engine.settings.limits.call_time, decided).await {
         Ok(Ok(Ok(cx))) => return Ok(cx),

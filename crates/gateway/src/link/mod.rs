@@ -117,7 +117,7 @@ impl Link {
             .with_call_metadata(self.forward.clone())
     }
 
-    /// Connects once, for a protocol that has sessions of its own. [`connections`](Link::connections) and [`forward`](Link::forward) do not
+    /// Connects once, for a protocol with its own sessions. [`connections`](Link::connections) and [`forward`](Link::forward) do not
     /// matter.
     ///
     /// # Errors

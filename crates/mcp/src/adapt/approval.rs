@@ -1,4 +1,4 @@
-//! Which tools of a server are offered: what a tool says about itself may have changed since somebody looked at it.
+//! Which tools of a server are offered: what a tool says about itself may have changed since an operator approved it.
 
 use serde_json::{Map, Value};
 use switchboard_core::Json;
@@ -10,7 +10,7 @@ pub trait Approval: Send + Sync + 'static {
     /// The server lists these tools.
     fn note(&self, tools: &[&ToolDefinition]);
 
-    /// Why a tool is not offered, as its callers are told; none if it is offered.
+    /// Why a tool is not offered, as the error for its callers; none if it is offered.
     fn refusal(&self, tool: &ToolDefinition) -> Option<String>;
 }
 

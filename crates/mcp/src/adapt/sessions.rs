@@ -13,7 +13,7 @@ use crate::client::Connector;
 use crate::model::{LogLevel, methods};
 
 /// The methods of an MCP server, where each session of a client has its own session of the server: its questions, log messages and updates
-/// reach only that client, and a connection that breaks is no other client's. It ends with the session of the client. Cheap to clone.
+/// reach only that client, and a connection that breaks affects only that client. It ends with the session of the client. Cheap to clone.
 ///
 /// It is for calls of [exclusive](Session::is_exclusive) sessions: others may come from many clients.
 #[derive(Clone)]

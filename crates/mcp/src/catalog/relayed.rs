@@ -25,7 +25,7 @@ pub(crate) const RELAYED_TEMPLATES: &str = "mcp-templates";
 /// The prompts that the method fills in.
 pub(crate) const RELAYED_PROMPTS: &str = "mcp-prompts";
 
-/// The tool behind a method, under the name that clients see: what comes before its own name, and its own name as it is.
+/// The tool behind a method, under the name that clients see: the prefix of the method, and its own name as it is.
 pub(super) fn tool(method: &MethodDescription) -> Option<Tool> {
     let mut tool: Tool = read(method.others.get(RELAYED_TOOL)?)?;
     let prefix = method.name.strip_suffix(&tool.name).unwrap_or_default();

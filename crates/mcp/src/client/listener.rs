@@ -24,7 +24,7 @@ pub(crate) struct Listening {
     server: OnceLock<(String, Revision)>,
     pub(super) calls: Arc<Calls>,
     subscription: Mutex<Option<JoinHandle<()>>>,
-    /// The client whose connection it is, if it has one of its own.
+    /// The client whose connection it is; none if many clients share it.
     owner: Option<Caller>,
 }
 
