@@ -46,7 +46,7 @@ impl Gateway {
         let mut inside = call.clone();
         if let Err(error) = Gateway::prepare(route, backend, &mut inside, call.method.as_str()) {
             let detail = format!("the params cannot be changed: {}", error.message);
-            steps.push(Step::new("rewrite", "refused", detail).from_source(source(route)));
+            steps.push(Step::new("rewrite", "refused", detail).with_source(source(route)));
             return Explanation {
                 upstream: Some(backend.name.clone()),
                 ..Explanation::refused(steps, error)
@@ -81,7 +81,7 @@ impl Gateway {
                 }
             };
             let detail = format!("{}: {detail}", route.pattern);
-            steps.push(Step::new("route", outcome, detail).from_source(route.source.as_deref()));
+            steps.push(Step::new("route", outcome, detail).with_source(route.source.as_deref()));
         }
         chosen
     }
@@ -116,7 +116,7 @@ impl Gateway {
         };
         let decides = |route: &&Route| route.is_closed || route.upstream.is_some();
         let source = source(route.filter(decides));
-        steps.push(Step::new("upstream", outcome, detail).from_source(source));
+        steps.push(Step::new("upstream", outcome, detail).with_source(source));
     }
 }
 
@@ -131,7 +131,7 @@ fn explain_rewrite(route: Option<&Route>, call: &Call, inside: &Call, steps: &mu
         (true, true) => format!("the method is {} there, and the params are {}", inside.method, params()),
     };
     let source = source(route).filter(|_| is_changed || route.is_some_and(Route::has_rename));
-    steps.push(Step::new("rewrite", "changed", detail).from_source(source));
+    steps.push(Step::new("rewrite", "changed", detail).with_source(source));
 }
 
 fn source(route: Option<&Route>) -> Option<&str> {

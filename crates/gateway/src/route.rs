@@ -79,7 +79,7 @@ impl Route {
 
     /// Sets where it is configured, such as `gateway.toml:15`, for explanations.
     #[must_use]
-    pub fn from_source(mut self, source: impl Into<Box<str>>) -> Route {
+    pub fn with_source(mut self, source: impl Into<Box<str>>) -> Route {
         self.source = Some(source.into());
         self
     }

@@ -56,6 +56,6 @@ impl<S: Service> From<S> for Stack {
 
 impl fmt::Debug for Stack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.parts.iter().map(|part| part.name())).finish()
+        f.debug_list().entries(self.parts.iter().map(Explain::name)).finish()
     }
 }

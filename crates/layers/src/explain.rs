@@ -55,7 +55,7 @@ impl Step {
 
     /// Sets where it is configured.
     #[must_use]
-    pub fn from_source(mut self, source: Option<impl Into<String>>) -> Step {
+    pub fn with_source(mut self, source: Option<impl Into<String>>) -> Step {
         self.source = source.map(Into::into);
         self
     }

@@ -1,4 +1,4 @@
-//! The program that people run: `switchboard serve`.
+//! The program that people run: `switchboard serve` and `switchboard gateway`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 /// How long it may take to listen.
 const LIMIT: Duration = Duration::from_secs(50);
 
-/// `switchboard serve`, until it is dropped.
+/// `switchboard serve` or `switchboard gateway`, until it is dropped.
 #[derive(Debug)]
 pub struct Demo {
     /// Where it listens.
@@ -37,8 +37,21 @@ impl Demo {
     ///
     /// If it does not listen.
     pub async fn start_with(options: &[&str]) -> Demo {
+        Demo::run("serve", options).await
+    }
+
+    /// Starts `switchboard gateway` on a free port, with these servers and options.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen.
+    pub async fn gateway(options: &[&str]) -> Demo {
+        Demo::run("gateway", options).await
+    }
+
+    async fn run(name: &str, options: &[&str]) -> Demo {
         let mut command = Command::new(Demo::program());
-        command.args(["serve", "--listen", "http://127.0.0.1:0"]).args(options).env_remove("RUST_LOG");
+        command.args([name, "--listen", "http://127.0.0.1:0"]).args(options).env_remove("RUST_LOG");
         command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();

@@ -130,7 +130,7 @@ impl Guards {
         let (method, params) = (call.method.as_str(), call.params.as_ref());
         let rule = |index: usize| &access.rules()[index];
         let decided = |outcome: &'static str, index: usize| {
-            Step::new("access", outcome, summary(rule(index))).from_source(Some(label(rule(index))))
+            Step::new("access", outcome, summary(rule(index))).with_source(Some(label(rule(index))))
         };
         match access.decide(&call.cx, method, params) {
             Decision::Allowed { rule } => {
@@ -153,7 +153,7 @@ impl Guards {
                 for report in access.explain(&subject.facts(), method, params) {
                     if report.outcome != RuleOutcome::OtherMethod {
                         let detail = format!("{}: {}", summary(report.rule), report.outcome);
-                        steps.push(Step::new("access", "no", detail).from_source(Some(label(report.rule))));
+                        steps.push(Step::new("access", "no", detail).with_source(Some(label(report.rule))));
                     }
                 }
             }

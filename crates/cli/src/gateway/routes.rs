@@ -34,7 +34,7 @@ fn built(
     upstreams: &[Upstream],
     stacks: &mut Stacks,
 ) -> Route {
-    let mut route = Route::new(pattern.clone()).with_rewrite(rewrite).from_source(config.place.as_str());
+    let mut route = Route::new(pattern.clone()).with_rewrite(rewrite).with_source(config.place.as_str());
     match &config.upstream {
         Some(Some(name)) => route = route.to(name.as_str()),
         Some(None) => route = route.closed(),

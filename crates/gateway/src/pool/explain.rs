@@ -6,7 +6,7 @@ use switchboard_core::Call;
 use switchboard_layers::explain::{Ending, Explain, Step};
 use tokio::time::Instant;
 
-use super::{Pool, Tried};
+use super::{Node, Pool, Tried};
 
 /// A call that is not made has not been sent to any node.
 const NONE: Tried = Tried(0);
@@ -28,14 +28,14 @@ impl Explain for Pool {
             (None, []) => (None, String::new()),
             (None, candidates) => self.0.picker.preview(nodes, candidates, call, now),
         };
-        for index in 0..nodes.len() {
+        for (index, node) in nodes.iter().enumerate() {
             let (outcome, reason) = match candidates.contains(&index) {
                 true if chosen == Some(index) => ("chosen", why.clone()),
                 true if chosen.is_none() => ("possible", why.clone()),
                 true => ("not chosen", "another one is".to_owned()),
                 false => ("skipped", self.reason(index, &candidates, now)),
             };
-            let detail = format!("{}: {reason}{}", nodes[index].name, self.numbers(index));
+            let detail = format!("{}: {reason}{}", node.name, numbers(node));
             steps.push(Step::new("node", outcome, detail));
         }
         ControlFlow::Break(match candidates.is_empty() {
@@ -65,16 +65,15 @@ impl Pool {
             false => "another one is better".to_owned(),
         }
     }
+}
 
-    /// What is known about a node: nothing before its first call.
-    fn numbers(&self, index: usize) -> String {
-        let node = &self.0.nodes[index];
-        let (in_flight, latency) = (node.in_flight(), node.latency());
-        let height = node.with_state(|state| state.height);
-        let height = height.map(|height| format!(", at {height}")).unwrap_or_default();
-        match latency.is_zero() && in_flight == 0 {
-            true => height,
-            false => format!("{height}, {in_flight} in progress, {latency:.1?} on average"),
-        }
+/// What is known about a node: nothing before its first call.
+fn numbers(node: &Node) -> String {
+    let (in_flight, latency) = (node.in_flight(), node.latency());
+    let height = node.with_state(|state| state.height);
+    let height = height.map(|height| format!(", at {height}")).unwrap_or_default();
+    match latency.is_zero() && in_flight == 0 {
+        true => height,
+        false => format!("{height}, {in_flight} in progress, {latency:.1?} on average"),
     }
 }

@@ -97,11 +97,12 @@ async fn storm(relays: &[Relay], nodes: &[Upstream], random: &mut fastrand::Rng,
         }
         let victim = random.usize(..NODES);
         let has_stalled = relays.iter().any(|relay| relay.mode() == Mode::Stalls);
-        let mode = match random.u8(..5) {
+        let mode = match random.u8(..6) {
             0 => Mode::Works,
             1 => Mode::Slow(random.u32(1..30) * MS),
             2 if !has_stalled => Mode::Stalls,
             3 => Mode::Garbage,
+            4 => Mode::Cuts,
             _ => Mode::Dead,
         };
         if victim != survivor {

@@ -20,6 +20,8 @@ pub(crate) enum Mode {
     Stalls,
     /// Answers are something else.
     Garbage,
+    /// Connections end in the middle of an answer.
+    Cuts,
     /// Nothing listens, and all connections are cut.
     Dead,
 }
@@ -111,6 +113,10 @@ async fn carry(client: TcpStream, server: SocketAddr, mode: Mode) {
                     to_client.write_all(&chunk[..length]).await
                 }
                 Mode::Stalls => Ok(()),
+                Mode::Cuts => {
+                    let _ = to_client.write_all(&chunk[..length / 2]).await;
+                    return;
+                }
                 Mode::Garbage => to_client.write_all(b"}{\"id\":[\xff,\"result\":\n").await,
             };
             if written.is_err() {

@@ -82,7 +82,7 @@ proptest! {
         };
         let gateway = routes.into_iter().fold(builder, GatewayBuilder::route).build().unwrap();
         let Explanation { ending, upstream, call: inside, .. } = gateway.explain(&call);
-        let reply = gateway.call(&call).into_ready().ok().expect("it is answered at once");
+        let reply = gateway.call(&call).into_ready().expect("it is answered at once");
         match ending {
             Ending::Sent { .. } => {
                 let Outcome::Value(value) = &reply.outcome else { panic!("{reply:?}") };
@@ -132,7 +132,7 @@ proptest! {
         fakes.iter().for_each(|fake| fake.set(Mood::Answers));
         let mut steps = Vec::new();
         let ending = pool.explain(&call, &mut steps).break_value().expect("a pool ends every call");
-        let reply = pool.call(&call).into_ready().ok().expect("it is answered at once");
+        let reply = pool.call(&call).into_ready().expect("it is answered at once");
         match ending {
             Ending::Sent { server: Some(server) } => prop_assert_eq!(name(&reply), server),
             Ending::Sent { server: None } => {
@@ -213,7 +213,7 @@ fn a_route_that_takes_a_share_of_the_calls_is_possible() {
     let gateway = Gateway::builder()
         .backend(Backend::new("plain", "", echo("plain")))
         .backend(Backend::new("next", "next/", echo("next")))
-        .route(canary.from_source("gateway.toml:9"))
+        .route(canary.with_source("gateway.toml:9"))
         .build()
         .unwrap();
     let explanation = gateway.explain(&call());

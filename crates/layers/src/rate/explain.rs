@@ -37,7 +37,7 @@ impl Explain for RateLimits {
                 longest = longest.max(Some(wait));
             }
             let outcome = if wait.is_some() { "refused" } else { "pass" };
-            steps.push(Step::new(self.name(), outcome, detail).from_source(rule.name.as_deref()));
+            steps.push(Step::new(self.name(), outcome, detail).with_source(rule.name.as_deref()));
         }
         if steps.len() == before {
             steps.push(Step::new(self.name(), "pass", "no limit is for this call"));

@@ -13,7 +13,7 @@ use jsonrpsee::rpc_params;
 use jsonrpsee::ws_client::WsClientBuilder;
 use serde_json::{Value, json};
 use switchboard::{Subscription as Names, connect};
-use switchboard_interop::{batch, calls, check, serve};
+use switchboard_interop::{Demo, batch, calls, check, serve};
 
 #[tokio::test]
 async fn its_http_client_calls() {
@@ -104,6 +104,35 @@ async fn our_client_calls_its_server_over_websocket_and_subscribes() {
         assert_eq!(ticks, [Ok(1), Ok(2), Ok(3)]);
     }
     assert_eq!(peer.call::<i64>("sum", [1, 2]).await, Ok(3));
+}
+
+#[tokio::test]
+async fn its_server_is_behind_a_gateway_and_its_client_before_it() {
+    let (address, _server) = server::start().await;
+    for scheme in ["http", "ws"] {
+        let gateway =
+            Demo::gateway(&[&format!("{scheme}://{address}"), "--set=upstream.upstream.profile=ethereum"])
+                .await;
+        let (http, ws) = (gateway.url.clone(), gateway.url.replacen("http", "ws", 1));
+        for url in [&http, &ws] {
+            let peer = connect(url).await.unwrap();
+            calls(&peer).await;
+            batch(&peer).await;
+        }
+        let client = HttpClient::builder().build(&http).unwrap();
+        assert_eq!(client.request::<i64, _>("subtract", rpc_params![42, 23]).await.unwrap(), 19);
+        let client = WsClientBuilder::default().build(&ws).await.unwrap();
+        assert_eq!(client.request::<i64, _>("sum", rpc_params![1, 2]).await.unwrap(), 3);
+        if scheme == "ws" {
+            let heads = client.subscribe("eth_subscribe", rpc_params!["newHeads"], "eth_unsubscribe");
+            let mut heads: Subscription<Value> = heads.await.unwrap();
+            for expected in ["0x1", "0x2", "0x3"] {
+                assert_eq!(heads.next().await.unwrap().unwrap()["number"], expected);
+            }
+            heads.unsubscribe().await.unwrap();
+            assert_eq!(client.request::<i64, _>("sum", rpc_params![1, 2]).await.unwrap(), 3);
+        }
+    }
 }
 
 #[tokio::test]

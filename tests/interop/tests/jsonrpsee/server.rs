@@ -41,5 +41,21 @@ pub(crate) async fn start() -> (String, ServerHandle) {
             Ok(())
         })
         .unwrap();
+    module
+        .register_subscription(
+            "eth_subscribe",
+            "eth_subscription",
+            "eth_unsubscribe",
+            async |_, pending, _, _| {
+                let sink = pending.accept().await?;
+                for number in ["0x1", "0x2", "0x3"] {
+                    let message = serde_json::value::to_raw_value(&json!({ "number": number }))?;
+                    sink.send(SubscriptionMessage::from(message)).await?;
+                }
+                sink.closed().await;
+                Ok(())
+            },
+        )
+        .unwrap();
     (address.to_string(), server.start(module))
 }
