@@ -55,6 +55,7 @@ mod signing;
 mod source;
 mod spec;
 mod suggest;
+mod supervisor;
 mod table;
 mod tap;
 mod target;

@@ -46,9 +46,14 @@ impl Port {
         if is_secure && !has_certificate {
             return Err(ListenError::Certificate(url.to_string()));
         }
-        let addresses = resolve(url, setup.is_public).await?;
-        let listener = TcpListener::bind(&addresses[..]).await;
-        let listener = listener.map_err(|error| ListenError::Bind { address: addresses[0], error })?;
+        let listener = match passed(setup)? {
+            Some(listener) => listener,
+            None => {
+                let addresses = resolve(url, setup.is_public).await?;
+                let listener = TcpListener::bind(&addresses[..]).await;
+                listener.map_err(|error| ListenError::Bind { address: addresses[0], error })?
+            }
+        };
         let port = Port::new(listener).map_err(ListenError::Listener)?.with_proxy_protocol(setup);
         #[cfg(feature = "tls")]
         let port = Port { tls: setup.tls.clone().filter(|_| is_secure), ..port };
@@ -99,6 +104,11 @@ impl Port {
         })
     }
 
+    #[cfg(unix)]
+    pub(crate) fn socket(&self) -> std::os::fd::BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.listener)
+    }
+
     /// Reloads the certificate when its file changes.
     #[cfg_attr(
         not(feature = "tls"),
@@ -122,6 +132,24 @@ impl Incoming {
         self.address = client.unwrap_or(self.address);
         client.is_some()
     }
+}
+
+/// The socket to use in place of a new one.
+#[cfg(unix)]
+fn passed(setup: &ListenSetup) -> Result<Option<TcpListener>, ListenError> {
+    let Some(socket) = &setup.socket else { return Ok(None) };
+    let listener = socket.open().and_then(TcpListener::from_std).map_err(ListenError::Listener)?;
+    let address = listener.local_addr().map_err(ListenError::Listener)?;
+    match public(&[address]) {
+        Some(public) if !setup.is_public => Err(ListenError::Public(public)),
+        _ => Ok(Some(listener)),
+    }
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as where sockets can be passed")]
+fn passed(_: &ListenSetup) -> Result<Option<TcpListener>, ListenError> {
+    Ok(None)
 }
 
 async fn resolve(url: &Url, is_public: bool) -> Result<Vec<SocketAddr>, ListenError> {

@@ -37,6 +37,7 @@ use crate::config::Config;
 use crate::explain::Explainer;
 use crate::failure::Failure;
 use crate::gateway::{self, Gated};
+use crate::serving::Sockets;
 use crate::tools::counted;
 use crate::{proxy, serving};
 
@@ -155,7 +156,12 @@ impl Admin {
     }
 
     /// Listens for those who want to know.
-    pub(crate) async fn listen(&self, url: &str, config: &Config) -> Result<Server, Failure> {
+    pub(crate) async fn listen(
+        &self,
+        url: &str,
+        config: &Config,
+        sockets: &mut Sockets,
+    ) -> Result<Server, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--admin: {error}"));
         let builder = Router::builder().add(methods::Methods(self.clone()));
         let builder =
@@ -177,7 +183,7 @@ impl Admin {
             .with_http(options)
             .with_settings(Settings::default().with_admission(admission));
         let mut server = if config.authentication.is_some() { server.public() } else { server };
-        server.listen(url).await.map_err(|error| match error {
+        sockets.listen_admin(&mut server, url).await.map_err(|error| match error {
             ListenError::Public(address) => {
                 let text = format!("other machines could reach the admin listener at {address}");
                 Failure::usage(text).advise("add `--tokens FILE`, or listen on 127.0.0.1")

@@ -13,7 +13,7 @@ use super::{Config, Live, Origin};
 use crate::assembly::Assembly;
 use crate::failure::Failure;
 use crate::gateway::{self, has_upstreams};
-use crate::output;
+use crate::{output, supervisor};
 
 /// How often the files are looked at. Their contents are compared, so that links and mounts that are exchanged are seen too.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -41,7 +41,10 @@ pub(crate) async fn reload(
         }
         seen = now;
         let audit = running.config.audit.clone();
-        match running.renew(&origin).await {
+        supervisor::reloading();
+        let renewed = running.renew(&origin).await;
+        supervisor::ready();
+        match renewed {
             Ok(changes) => {
                 audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason(&changes));
                 let warnings = running.config.shown_warnings();
@@ -75,7 +78,9 @@ impl Running {
         if !fixed.is_empty() {
             let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
             let what = format!("{} changed, which a running server cannot apply", names.join(", "));
-            return Err(Failure::new(crate::exit::Exit::Configuration, what).advise("restart the server"));
+            let advice =
+                format!("restart the server without interruption: `kill -USR2 {}`", std::process::id());
+            return Err(Failure::new(crate::exit::Exit::Configuration, what).advise(advice));
         }
         let mut changes: Vec<String> = live.iter().map(|key| key.path.to_owned()).collect();
         let Some(gated) = self.assembly.gateway().cloned() else {

@@ -44,7 +44,8 @@ that keeps a connection, and once for all others; other servers have one connect
 and `=shared` change that.
 
 The configuration file has more: several servers for one upstream, health checks, retries, caches, routes. `switchboard config schema` \
-describes every key.";
+describes every key. SIGHUP, or a change of the file, applies other upstreams and routes to new calls. SIGUSR2 starts the gateway again, \
+for instance in a new version, and lets the new process take over without refusing a connection.";
 
 /// Forwards calls to one or many JSON-RPC servers, over any transport, and guards and observes them like `serve`.
 #[derive(Debug, Args)]

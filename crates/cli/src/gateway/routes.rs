@@ -20,7 +20,7 @@ pub(super) fn routes(
     for route in &config.routes {
         let (rewrite, conditions) = (rewrite(route)?, conditions(route, &config.roles));
         for pattern in &route.methods {
-            let built = built(route, pattern.clone(), rewrite.clone(), upstreams, stacks);
+            let built = built(route, pattern, rewrite.clone(), upstreams, stacks);
             routes.push(built.when(conditions.clone()));
         }
     }
@@ -29,7 +29,7 @@ pub(super) fn routes(
 
 fn built(
     config: &RouteConfig,
-    pattern: Pattern,
+    pattern: &Pattern,
     rewrite: Rewrite,
     upstreams: &[Upstream],
     stacks: &mut Stacks,
@@ -53,7 +53,7 @@ fn built(
         let policy = policies::over(&config.policy, &upstream.policy);
         if policy != upstream.policy {
             let make = || policies::stack(upstream, &policy, upstreams);
-            let stack = stacks.stack(upstream, Some(&pattern), &policy, upstreams, make);
+            let stack = stacks.stack(upstream, Some(pattern), &policy, upstreams, make);
             route = route.through(upstream.name.as_str(), stack);
         }
     }

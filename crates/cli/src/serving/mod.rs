@@ -1,11 +1,15 @@
 //! Runs a server until a signal stops it: what `serve` and `gateway` have in common.
 
 mod options;
+#[cfg(unix)]
+mod sockets;
+#[cfg(unix)]
+mod successor;
+mod takeover;
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use listenfd::ListenFd;
 use switchboard::audit::Audit;
 use switchboard::carrier::Url;
 use switchboard::log::CallLog;
@@ -15,10 +19,12 @@ use switchboard::server::{ListenError, Server, raise_file_limit};
 use tokio::task::JoinHandle;
 
 pub(crate) use self::options::ServingOptions;
+pub(crate) use self::takeover::Sockets;
+use self::takeover::Takeover;
 use crate::admin::Admin;
 use crate::assembly::Assembly;
 use crate::banner::{self, Banner};
-use crate::config::{self, Config, Origin};
+use crate::config::{self, Origin};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::served::Served;
@@ -42,12 +48,14 @@ pub(crate) fn run(
     if options.print_config {
         return print(&origin);
     }
+    // Before there are threads, which may read the environment.
+    let sockets = Sockets::from_env()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let serving = async { serve(make(&origin).await?, origin, options.verbose).await };
+    let serving = async { serve(make(&origin).await?, origin, sockets, options.verbose).await };
     runtime.map_err(|error| cannot_start(&error))?.block_on(serving)
 }
 
-async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failure> {
+async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8) -> Result<(), Failure> {
     let methods = served.router()?.describe();
     let config = origin.load(&methods)?;
     output::note(&config.shown_warnings());
@@ -74,9 +82,10 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     admin.iter().for_each(|admin| admin.explains(assembly.explaining()));
     let settings = assembly.settings(&config, observers);
     let mut server = written.watch(assembly.server(&config, settings.clone())?);
-    let urls = listen(&mut server, &config).await?;
+    let names = sockets.listen(&mut server, &config).await?;
+    let urls: Vec<String> = server.urls().collect();
     let admin_server = match (&admin, &config.admin) {
-        (Some(admin), Some(url)) => Some(admin.listen(url, &config).await?),
+        (Some(admin), Some(url)) => Some(admin.listen(url, &config, &mut sockets).await?),
         _ => None,
     };
     if !config.proxy_for.is_empty() {
@@ -86,7 +95,9 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     assembly.describe(&urls, &config)?;
     let (server, tools) = assembly.complete(server, &config, &methods, settings)?;
     let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
-    let handle = server.handle();
+    let takeover = Takeover::new(names, &server, admin_server.as_ref(), &sockets);
+    let mut takeover = takeover.map_err(|error| cannot_start(&error))?;
+    let (handle, admin_handle) = (server.handle(), admin_server.as_ref().map(Server::handle));
     let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
     output::note(&match is_background(&urls) {
         true => banner::brief(&urls),
@@ -110,14 +121,16 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     }
     // It answers until the server has stopped: that is when a supervisor asks.
     let _admin = admin_server.map(|server| AbortOnDrop(tokio::spawn(server.serve())));
+    sockets.ready();
     tokio::select! {
         // With --stdio it may end by itself.
         _ = &mut serving => {}
-        () = signals.next() => {
-            output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
+        end = takeover.until_end(&mut signals) => {
             tokio::spawn(signals.end_at_next());
             admin.iter().for_each(Admin::drain);
-            handle.shutdown();
+            // Who connects now finds nobody, or the successor.
+            drop(takeover);
+            end.begin(&handle, admin_handle.as_ref());
             let _ = serving.await;
         }
     }
@@ -181,31 +194,6 @@ fn print(origin: &Origin) -> Result<(), Failure> {
 /// Whether another program started this one to talk to it, without a person who reads stderr.
 fn is_background(urls: &[String]) -> bool {
     urls.iter().all(|url| url.starts_with("stdio")) && !io::stderr().is_terminal()
-}
-
-/// Listens at all addresses, or fails; returns their URLs.
-async fn listen(server: &mut Server, config: &Config) -> Result<Vec<String>, Failure> {
-    if config.is_listen_set || !adopt(server)? {
-        for url in &config.listen {
-            server.listen(url).await.map_err(|error| explain(error, url))?;
-        }
-    }
-    Ok(server.urls().collect())
-}
-
-/// Serves the sockets that a supervisor passed; false if there are none.
-fn adopt(server: &mut Server) -> Result<bool, Failure> {
-    let mut passed = ListenFd::from_env();
-    for index in 0..passed.len() {
-        let listener = passed.take_tcp_listener(index).map_err(|error| {
-            let what = format!("cannot use a socket passed by the supervisor (LISTEN_FDS): {error}");
-            Failure::new(Exit::CannotListen, what).advise("pass listening TCP sockets only")
-        })?;
-        if let Some(listener) = listener {
-            server.adopt(listener).map_err(|error| explain(error, ""))?;
-        }
-    }
-    Ok(passed.len() > 0)
 }
 
 /// Why a server cannot listen at a URL, and what to do about it.

@@ -52,6 +52,8 @@ mod proxy;
 #[cfg(unix)]
 mod repl;
 #[cfg(unix)]
+mod replacing;
+#[cfg(unix)]
 mod replay;
 #[cfg(unix)]
 mod replaying;

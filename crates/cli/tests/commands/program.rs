@@ -118,6 +118,11 @@ impl Serving {
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
+    /// Waits for its end, while another process still writes to its stderr.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
     /// Waits for its end, while nobody reads what it wrote.
     pub(crate) fn wait_unread(mut self) -> ExitStatus {
         self.child.wait().unwrap()

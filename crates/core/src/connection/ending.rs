@@ -1,6 +1,5 @@
 //! How a connection comes to its end.
 
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::{Connection, ConnectionError, Phase};

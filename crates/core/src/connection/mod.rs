@@ -33,7 +33,6 @@ use self::streams::Outgoing;
 use self::unsent::Unsent;
 use crate::admission::{AdmitFuture, Arrival, Refusal};
 use crate::call_error::CallError;
-use crate::code::Code;
 use crate::codec::{self, Fault};
 use crate::context::{self, Version};
 use crate::engine::Engine;

@@ -22,6 +22,9 @@ pub struct ListenSetup {
     /// Whether connections over TCP begin with a header of the PROXY protocol: no. See
     /// [`Server::with_proxy_protocol`](crate::server::Server::with_proxy_protocol).
     pub has_proxy_protocol: bool,
+    /// A socket to use in place of a new one.
+    #[cfg(all(unix, any(feature = "tcp", feature = "http", feature = "unix")))]
+    pub socket: Option<crate::server::ListeningSocket>,
     /// The certificate for URLs whose scheme uses TLS.
     #[cfg(feature = "tls")]
     pub tls: Option<ServerTls>,

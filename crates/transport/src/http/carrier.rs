@@ -173,6 +173,11 @@ impl Listener for HttpListener {
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.port.background()
     }
+
+    #[cfg(unix)]
+    fn socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        Some(self.port.socket())
+    }
 }
 
 struct HttpAccepted {

@@ -143,8 +143,9 @@ impl Caller {
             return None;
         }
         let header_size = plain::header_size(options);
+        let forwarding = self.forwarding.as_ref();
         let work =
-            pin!(plain::answer(socket, &self.rules, header_size, &self.cx, self.forwarding.as_ref(), read));
+            pin!(plain::answer(socket, &self.rules, header_size, &self.cx, forwarding, &self.stop, read));
         let end = drive(pin!(PlainRequests::new(work, &socket.activity)), socket, clock, &self.stop).await;
         // The answered requests are over, so the next head has its own time limit.
         let _ = clock.notice(&socket.activity);

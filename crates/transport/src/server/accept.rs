@@ -17,6 +17,9 @@ use super::tasks::Tasks;
 /// How many connections are accepted after shutdown was requested: as many as a listener usually queues.
 const LATE_CONNECTIONS: usize = 1024;
 
+/// How long connections are served as usual after another process has taken over.
+const HAND_OVER_TIME: Duration = Duration::from_secs(1);
+
 /// How much longer than its calls a connection may take, to answer that they were cancelled.
 pub(crate) const CANCEL_TIME: Duration = Duration::from_millis(500);
 
@@ -33,7 +36,15 @@ pub(crate) async fn run(listeners: Vec<Box<dyn Listener>>, state: Arc<ServerStat
         state.tasks().spawn(until_shutdown(work, Arc::clone(state)));
     }
     accept(&listeners, state).await;
+    if state.shutdown.is_handed_over() {
+        listeners.iter().for_each(|listener| listener.hand_over());
+    }
     drop(listeners);
+    if state.shutdown.is_handed_over() {
+        // Requests that are on their way are answered, and clients that are busy learn to connect again.
+        let _ = tokio::time::timeout(HAND_OVER_TIME, state.shutdown.wait()).await;
+        state.shutdown.request();
+    }
     let tasks = state.tasks();
     let drain_time = state.engine.settings().limits.drain_time;
     if tokio::time::timeout(drain_time.saturating_add(CANCEL_TIME), tasks.finish()).await.is_err() {
@@ -64,14 +75,16 @@ impl Drop for Owner {
 }
 
 async fn accept(listeners: &[Box<dyn Listener>], state: &Arc<ServerState>) {
-    let mut requested = pin!(state.shutdown.wait());
+    let mut requested = pin!(state.shutdown.wait_or_handed_over());
     let mut failures = Failures::default();
     let (mut late, mut turn) = (0, 0);
     loop {
         let accepted = poll_fn(|cx| {
             state.tasks().reap(cx);
-            // Connections that have arrived are accepted, even if shutdown was requested first; but not without end.
+            // Connections that have arrived are accepted, even if shutdown was requested first; but not without end, nor if another
+            // process accepts them.
             if late < LATE_CONNECTIONS
+                && !state.shutdown.is_handed_over()
                 && let Poll::Ready(accepted) = poll_listeners(listeners, &mut turn, cx)
             {
                 return Poll::Ready(Some(accepted));

@@ -91,6 +91,15 @@ pub trait Listener: Send + Sync + 'static {
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         None
     }
+
+    /// Its socket, if another process could accept its connections.
+    #[cfg(unix)]
+    fn socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        None
+    }
+
+    /// Another process uses the socket now: nothing that belongs to it is to be removed.
+    fn hand_over(&self) {}
 }
 
 /// An accepted connection that waits for the server's decision. The server calls [`serve`](Accepted::serve) or

@@ -10,6 +10,8 @@ mod file_limit;
 mod idle;
 mod limit;
 mod listener;
+#[cfg(all(unix, any(feature = "tcp", feature = "http", feature = "unix")))]
+mod listening_socket;
 mod options;
 mod permit;
 mod refuse;
@@ -28,6 +30,8 @@ pub use self::file_limit::raise_file_limit;
 #[cfg(feature = "ws")]
 pub(crate) use self::idle::IdleWatch;
 pub use self::listener::{Accepted, BoxFuture, Listener};
+#[cfg(all(unix, any(feature = "tcp", feature = "http", feature = "unix")))]
+pub use self::listening_socket::ListeningSocket;
 pub use self::options::ServerOptions;
 pub use self::permit::ConnectionPermit;
 #[cfg(feature = "http")]
@@ -52,5 +56,12 @@ impl Handle {
     /// serves ends when all of that is done.
     pub fn shutdown(&self) {
         self.0.request();
+    }
+
+    /// Leaves the listening sockets to another process, which has them, and shuts down. No more connections are accepted. For a second,
+    /// connections that are open are served as before, except that HTTP/1.1 connections close after their next response; then the
+    /// [shutdown](Handle::shutdown) begins. The files of Unix sockets are not removed.
+    pub fn hand_over(&self) {
+        self.0.hand_over();
     }
 }

@@ -195,6 +195,37 @@ impl Server {
         Ok(())
     }
 
+    /// Listens on this URL too, with a socket that exists already.
+    ///
+    /// # Errors
+    ///
+    /// When the socket does not suit the URL, or the server cannot listen there.
+    #[cfg(all(unix, any(feature = "tcp", feature = "http", feature = "unix")))]
+    pub async fn listen_with(
+        &mut self,
+        url: &str,
+        socket: super::ListeningSocket,
+    ) -> Result<(), ListenError> {
+        let url: Url = url.parse()?;
+        let carrier = self.carriers.find(&url)?;
+        let mut setup = self.setup.clone();
+        setup.socket = Some(socket);
+        self.listeners.push(carrier.listen(url, setup).await?);
+        Ok(())
+    }
+
+    /// The sockets that it listens on, in the order of [`urls`](Server::urls), for a process that is to take over; `None` for listeners
+    /// without a socket. They are open, and the clients that connect to them wait, until they are dropped.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot open more files.
+    #[cfg(unix)]
+    pub fn sockets(&self) -> std::io::Result<Vec<Option<std::os::fd::OwnedFd>>> {
+        let sockets = self.listeners.iter().map(|listener| listener.socket());
+        sockets.map(|socket| socket.map(|socket| socket.try_clone_to_owned()).transpose()).collect()
+    }
+
     /// Adds a listener, whose transport need not be one of this crate.
     pub fn add_listener(&mut self, listener: impl Listener) {
         self.listeners.push(Box::new(listener));

@@ -110,6 +110,11 @@ impl Listener for TcpListener {
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         self.port.background()
     }
+
+    #[cfg(unix)]
+    fn socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        Some(self.port.socket())
+    }
 }
 
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -29,10 +30,19 @@ impl Carrier for UnixCarrier {
         path(url).and_then(|_| Framing::of(url)).map(drop)
     }
 
-    fn listen(&self, url: Url, _: ListenSetup) -> BoxFuture<'static, Result<Box<dyn Listener>, ListenError>> {
+    fn listen(
+        &self,
+        url: Url,
+        setup: ListenSetup,
+    ) -> BoxFuture<'static, Result<Box<dyn Listener>, ListenError>> {
         Box::pin(async move {
             let framing = Framing::of(&url)?.unwrap_or_default();
-            let socket = super::UnixSocketListener::bind(path(&url)?).await.map_err(ListenError::Unix)?;
+            let path = path(&url)?;
+            let socket = match &setup.socket {
+                Some(socket) => super::UnixSocketListener::adopt(socket, path),
+                None => super::UnixSocketListener::bind(path).await,
+            };
+            let socket = socket.map_err(ListenError::Unix)?;
             Ok(Box::new(SocketListener { socket, url, framing }) as Box<dyn Listener>)
         })
     }
@@ -91,6 +101,14 @@ impl Listener for SocketListener {
         let framing = self.framing;
         let accepted = self.socket.poll_accept(cx);
         accepted.map_ok(|socket| Box::new(AcceptedSocket { socket, framing }) as Box<dyn Accepted>)
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+
+    fn hand_over(&self) {
+        self.socket.keep_file();
     }
 }
 

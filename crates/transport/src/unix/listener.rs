@@ -2,9 +2,11 @@
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,14 +14,16 @@ use rustix::fs::{FlockOperation, flock};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::at;
+use crate::server::ListeningSocket;
 
 /// A listening Unix socket with mode 0600 (JT-07). Dropping it removes its file.
 #[derive(Debug)]
 pub struct UnixSocketListener {
     socket: UnixListener,
     path: PathBuf,
-    /// Device and inode, to tell our file from one that replaced it.
-    file: (u64, u64),
+    /// Device and inode, to tell our file from one that replaced it; none if it is not ours.
+    file: Option<(u64, u64)>,
+    is_kept: AtomicBool,
 }
 
 /// How long another process may take to bind in the same folder.
@@ -45,7 +49,23 @@ impl UnixSocketListener {
         let _lock = lock(&folder).await.map_err(|error| at(&path, &in_folder(&folder, &error)))?;
         remove_stale(&path)?;
         let (socket, file) = bind_privately(&folder, &path).map_err(|error| at(&path, &error))?;
-        Ok(UnixSocketListener { socket, path, file })
+        Ok(UnixSocketListener { socket, path, file: Some(file), is_kept: AtomicBool::new(false) })
+    }
+
+    /// Listens with a socket that was bound to this path elsewhere.
+    pub(super) fn adopt(socket: &ListeningSocket, path: PathBuf) -> io::Result<UnixSocketListener> {
+        let keeps_file = socket.keeps_file();
+        let socket = UnixListener::from_std(socket.open()?)?;
+        // It must be a Unix socket.
+        socket.local_addr()?;
+        let file = fs::symlink_metadata(&path).ok().filter(|_| !keeps_file);
+        let file = file.map(|found| (found.dev(), found.ino()));
+        Ok(UnixSocketListener { socket, path, file, is_kept: AtomicBool::new(false) })
+    }
+
+    /// Leaves the file where it is, for another process that uses the socket.
+    pub(super) fn keep_file(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
     }
 
     /// The path.
@@ -73,10 +93,17 @@ impl UnixSocketListener {
     }
 }
 
+impl AsFd for UnixSocketListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
 impl Drop for UnixSocketListener {
     fn drop(&mut self) {
+        let Some(file) = self.file.filter(|_| !self.is_kept.load(Ordering::Relaxed)) else { return };
         // Somebody else's file may be there by now.
-        if fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.file) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == file) {
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -27,6 +27,7 @@ use super::forwarding::Forwarding;
 use super::pipe::Shared;
 use super::rules::Rules;
 use super::timeouts::Activity;
+use crate::server::Shutdown;
 
 /// How many bytes are read at once. A longer request is not plain.
 pub(super) const SIZE: usize = 8 << 10;
@@ -69,6 +70,7 @@ pub(super) async fn answer(
     header_size: usize,
     cx: &Context,
     forwarding: Option<&Forwarding>,
+    stop: &Shutdown,
     mut bytes: BytesMut,
 ) -> io::Result<()> {
     let activity = &socket.activity;
@@ -94,8 +96,9 @@ pub(super) async fn answer(
             // Or the buffer could not be used again.
             cx.metadata_mut().set_head(Bytes::new());
             let (status, text, beside) = outcome(rules, answer);
-            let closes = plain.closes || activity.is_leaving() || socket.is_closing();
-            if socket.is_closing() {
+            let is_closing = socket.is_closing() || stop.is_handed_over();
+            let closes = plain.closes || activity.is_leaving() || is_closing;
+            if is_closing {
                 // More requests may be on their way. Closing at once could lose the answer to this one.
                 activity.note_unread();
             }
