@@ -11,6 +11,14 @@ use crate::replay::{DEFAULT, Replay};
 
 const PACKAGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging");
 
+/// All units.
+const UNITS: [&str; 4] = [
+    "switchboard.service",
+    "switchboard.socket",
+    "switchboard-gateway.service",
+    "switchboard-gateway.socket",
+];
+
 /// Whether one of these programs is not installed, which is said on stderr.
 #[expect(clippy::print_stderr, reason = "a skipped test says why")]
 pub(crate) fn is_missing(programs: &[&str]) -> bool {
@@ -82,9 +90,16 @@ impl Machine {
         let known = ["/usr/lib/systemd", "/lib/systemd"].into_iter().find(|path| Path::new(path).exists());
         let copy = Command::new("cp").args(["-r", known.unwrap()]).arg(self.root.join("usr/lib")).status();
         assert!(copy.unwrap().success());
+        // A unit must not name a program that the machine does not have.
+        fs::create_dir_all(self.root.join("bin")).unwrap();
+        fs::copy(find("kill").unwrap(), self.root.join("bin/kill")).unwrap();
+        for unit in UNITS {
+            fs::copy(Path::new(PACKAGING).join(unit), self.root.join("etc/systemd/system").join(unit))
+                .unwrap();
+        }
         let mut verify = Command::new("systemd-analyze");
         verify.arg("verify").arg(format!("--root={}", self.root.display()));
-        let output = verify.args(["switchboard.service", "switchboard.socket"]).output().unwrap();
+        let output = verify.args(UNITS).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
         let enabled = self.root.join("etc/systemd/system/sockets.target.wants/switchboard.socket");
