@@ -1,4 +1,4 @@
-//! What a supervisor such as systemd is told about the server, if it asks (`NOTIFY_SOCKET`).
+//! Notifies a supervisor such as systemd, if it asks for that (`NOTIFY_SOCKET`).
 
 #[cfg(unix)]
 use sd_notify::NotifyState;

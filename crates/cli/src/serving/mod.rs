@@ -95,8 +95,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     assembly.describe(&urls, &config)?;
     let (server, tools) = assembly.complete(server, &config, &methods, settings)?;
     let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
-    let takeover = Takeover::new(names, &server, admin_server.as_ref(), &sockets);
-    let mut takeover = takeover.map_err(|error| cannot_start(&error))?;
+    let mut takeover = Takeover::new(names, &server, admin_server.as_ref(), &sockets)?;
     let (handle, admin_handle) = (server.handle(), admin_server.as_ref().map(Server::handle));
     let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
     output::note(&match is_background(&urls) {

@@ -1,7 +1,5 @@
 //! How a server ends: a signal stops it, or another process takes over its sockets (SIGUSR2).
 
-use std::io;
-
 use switchboard::server::{Handle, Server};
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -11,7 +9,8 @@ pub(crate) use self::without::Sockets;
 #[cfg(unix)]
 pub(crate) use super::sockets::Sockets;
 #[cfg(unix)]
-use super::successor::Successor;
+use super::{cannot_start, successor::Successor};
+use crate::failure::Failure;
 use crate::signals::Signals;
 use crate::{output, supervisor};
 
@@ -52,17 +51,24 @@ impl Takeover {
         server: &Server,
         admin: Option<&Server>,
         sockets: &Sockets,
-    ) -> io::Result<Takeover> {
-        let mut successor = Successor::new(names, server.sockets()?);
+    ) -> Result<Takeover, Failure> {
+        let cannot = |error| cannot_start(&error);
+        let mut successor = Successor::new(names, server.sockets().map_err(cannot)?);
         if let (Some(successor), Some(admin)) = (&mut successor, admin) {
-            successor.add(sockets.admin(), admin.sockets()?);
+            successor.add(sockets.admin(), admin.sockets().map_err(cannot)?);
         }
-        Ok(Takeover { asked: signal(SignalKind::user_defined2())?, successor })
+        let asked = signal(SignalKind::user_defined2()).map_err(cannot)?;
+        Ok(Takeover { asked, successor })
     }
 
     #[cfg(not(unix))]
     #[expect(clippy::unnecessary_wraps, reason = "as where there are signals")]
-    pub(super) fn new(_: Vec<String>, _: &Server, _: Option<&Server>, _: &Sockets) -> io::Result<Takeover> {
+    pub(super) fn new(
+        _: Vec<String>,
+        _: &Server,
+        _: Option<&Server>,
+        _: &Sockets,
+    ) -> Result<Takeover, Failure> {
         Ok(Takeover {})
     }
 

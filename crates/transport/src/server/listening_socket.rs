@@ -8,7 +8,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct ListeningSocket {
     socket: Arc<OwnedFd>,
-    #[cfg_attr(not(feature = "unix"), expect(dead_code, reason = "only Unix sockets have files"))]
     keeps_file: bool,
 }
 
