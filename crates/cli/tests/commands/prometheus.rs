@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::carriers::Folder;
-use crate::program::{Serving, run};
+use crate::program::{Serving, program, run};
 
 /// Prometheus, killed when dropped.
 struct Prometheus {
@@ -111,7 +111,12 @@ fn alerts() -> Vec<String> {
 #[test]
 fn every_query_of_the_dashboard_and_the_alerts_finds_something() {
     let folder = Folder::new("prometheus");
-    let serving = Serving::start(&["--admin", "0"]);
+    // A gateway has all numbers that other servers have, and those of its upstreams.
+    let file = folder.file("gateway.toml");
+    let upstream = "[upstream.demo]\nurl = \"demo:\"\nprefix = \"\"\nsafe = \"math/*\"\ncache = \"1ms\"\nshared = true\n";
+    std::fs::write(&file, upstream).unwrap();
+    let arguments = ["gateway", "--config", &file, "--listen", "http://127.0.0.1:0", "--admin", "0"];
+    let serving = Serving::spawn(program(&arguments));
     let admin = serving.banner.lines().find_map(|line| line.strip_prefix("Admin on http://")).unwrap();
     let prometheus = Prometheus::start(&folder, admin);
     let url = serving.url();
