@@ -103,6 +103,39 @@ export interface SessionRecord {
   readonly streams: number;
 }
 
+/** An entry of an item of `admin/upstreams`. Counts begin with the process. */
+export interface UpstreamRecord {
+  readonly name: string;
+  /** What its methods begin with. */
+  readonly prefix: string;
+  readonly state: 'up' | 'degraded' | 'down';
+  readonly breaker?: 'closed' | 'open' | 'half-open';
+  /** Milliseconds since 1970. */
+  readonly breakerUntil?: number;
+  readonly methods: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly retries: number;
+  readonly hedges: number;
+  readonly inFlight: number;
+  readonly cache?: { readonly hits: number; readonly stale: number; readonly misses: number };
+  readonly nodes: readonly NodeRecord[];
+}
+
+/** A server of an upstream. */
+export interface NodeRecord {
+  readonly url: string;
+  readonly state: 'up' | 'failing' | 'down' | 'lagging' | 'ejected' | 'drained';
+  readonly reason?: string;
+  /** When it gets calls again, in milliseconds since 1970. */
+  readonly until?: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly inFlight: number;
+  readonly latencyMs?: number;
+  readonly lag?: number;
+}
+
 /** The sum of all counts. */
 export function total(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);

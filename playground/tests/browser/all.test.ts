@@ -16,3 +16,4 @@ import './reading.js';
 import './page.js';
 import './access.js';
 import './live.js';
+import './topology.js';

@@ -43,9 +43,18 @@ export interface Running {
 
 /** Starts a server with these options. */
 export function start(...options: string[]): Promise<Running> {
+  return run('serve', options);
+}
+
+/** Starts a gateway with these options. */
+export function startGateway(...options: string[]): Promise<Running> {
+  return run('gateway', options);
+}
+
+function run(command: string, options: readonly string[]): Promise<Running> {
   assert.ok(PROGRAM, 'set SWITCHBOARD to the program to serve with');
   const listen = options.includes('--listen') ? [] : ['--listen', 'http://127.0.0.1:0'];
-  const child = spawn(PROGRAM, ['serve', ...listen, ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(PROGRAM, [command, ...listen, ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
   children.push(child);
   const stop = () =>
     new Promise<void>((resolve) => {

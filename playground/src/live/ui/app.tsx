@@ -9,6 +9,7 @@ import { RowsPanel } from './rows.js';
 import { Tiles } from './tiles.js';
 import { TimelineDialog } from './timeline.js';
 import { TokenForm } from './token.js';
+import { TopologyPanel } from './topology.js';
 import { TroublesPanel } from './troubles.js';
 
 export function App() {
@@ -21,6 +22,7 @@ export function App() {
       ) : (
         <main class={`board ${state === 'lost' || state === 'stopped' ? 'is-old' : ''}`}>
           <Tiles />
+          <TopologyPanel />
           <CallsChart />
           <LatencyChart />
           <LatencyMap />
