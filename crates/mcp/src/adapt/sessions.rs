@@ -4,9 +4,11 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use switchboard_core::{Call, CallError, Context, ErrorObject, Reply, ReplyFuture, Service, Session};
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 use super::methods::Methods;
 use crate::client::Connector;
@@ -38,10 +40,16 @@ impl Sessions {
     }
 
     /// Begins the session of a call, unless it has begun. It goes on if the call does not wait for it, because the next call will need it.
-    async fn begin(&self, cell: &Cell, cx: &Context) -> Result<Methods, CallError> {
+    async fn begin(&self, cell: &Arc<Cell>, cx: &Context) -> Result<Methods, CallError> {
         let (cell, connector) = (Arc::clone(cell), Connector::for_session_of(cx));
         let connect = Arc::clone(&self.connect);
-        let begun = tokio::spawn(async move { cell.get_or_try_init(|| connect(connector)).await.cloned() });
+        let begun = tokio::spawn(async move {
+            let attempt = async {
+                cell.may_begin()?;
+                connect(connector).await.inspect_err(|_| cell.failed())
+            };
+            cell.methods.get_or_try_init(|| attempt).await.cloned()
+        });
         begun.await.unwrap_or_else(|error| Err(CallError::Unreachable(error.to_string().into())))
     }
 }
@@ -49,7 +57,7 @@ impl Sessions {
 impl Service for Sessions {
     fn call(&self, call: &Call) -> ReplyFuture {
         let cell = Own::cell(call.cx.session(), self.id);
-        if let Some(methods) = cell.get() {
+        if let Some(methods) = cell.methods.get() {
             return methods.call(call);
         }
         let (sessions, call) = (self.clone(), call.clone());
@@ -63,17 +71,51 @@ impl Service for Sessions {
 }
 
 /// A session that begins with the first call.
-type Cell = Arc<OnceCell<Methods>>;
+#[derive(Default)]
+struct Cell {
+    methods: OnceCell<Methods>,
+    /// Until when there is no other attempt to begin it, and how often it failed.
+    failed: Mutex<Option<(Instant, u32)>>,
+}
+
+/// The pause after an attempt that failed: at first, and at most.
+const FIRST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(30);
+
+impl Cell {
+    fn last_failure(&self) -> MutexGuard<'_, Option<(Instant, u32)>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an attempt may be made now: a program that does not start is not started for every call.
+    fn may_begin(&self) -> Result<(), CallError> {
+        let left = self.last_failure().map(|(until, _)| until.saturating_duration_since(Instant::now()));
+        match left.filter(|left| !left.is_zero()) {
+            None => Ok(()),
+            Some(left) => {
+                let text = format!("the server failed lately; next attempt in {:.1} s", left.as_secs_f64());
+                Err(CallError::Unreachable(text.into()))
+            }
+        }
+    }
+
+    fn failed(&self) {
+        let mut failed = self.last_failure();
+        let count = failed.map_or(0, |(_, count)| count);
+        let pause = (FIRST * 2_u32.saturating_pow(count)).min(LONGEST);
+        *failed = Some((Instant::now() + pause, (count + 1).min(16)));
+    }
+}
 
 /// The sessions of MCP servers that belong to the session of one client. They end with it.
 #[derive(Default)]
 pub(crate) struct Own {
-    cells: Mutex<Vec<(u64, Cell)>>,
+    cells: Mutex<Vec<(u64, Arc<Cell>)>>,
     is_watched: AtomicBool,
 }
 
 impl Own {
-    fn cell(session: &Session, id: u64) -> Cell {
+    fn cell(session: &Session, id: u64) -> Arc<Cell> {
         let own = session.get_or_insert_with(Own::default);
         if !own.is_watched.swap(true, Ordering::Relaxed) {
             // A call that waits for its client holds the session, so the session would never be dropped.
@@ -89,12 +131,12 @@ impl Own {
         if let Some((_, cell)) = cells.iter().find(|(other, _)| *other == id) {
             return Arc::clone(cell);
         }
-        let cell = Cell::default();
+        let cell = Arc::<Cell>::default();
         cells.push((id, Arc::clone(&cell)));
         cell
     }
 
-    fn cells(&self) -> MutexGuard<'_, Vec<(u64, Cell)>> {
+    fn cells(&self) -> MutexGuard<'_, Vec<(u64, Arc<Cell>)>> {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,7 +144,7 @@ impl Own {
     fn begun(session: &Session) -> Vec<Methods> {
         let Some(own) = session.get::<Own>() else { return Vec::new() };
         let cells = own.cells();
-        cells.iter().filter_map(|(_, cell)| cell.get().cloned()).collect()
+        cells.iter().filter_map(|(_, cell)| cell.methods.get().cloned()).collect()
     }
 
     /// The client wants log messages of this level.
@@ -125,5 +167,32 @@ impl Own {
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sessions").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_fails_is_not_tried_for_every_call() {
+        let tried = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&tried);
+        let sessions = Sessions::new(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async { Err(CallError::Unreachable("it does not start".into())) }
+        });
+        let session = || Context::from(Session::new(switchboard_core::Origin::new("test")));
+        let (one, two) = (session(), session());
+        let ask = async |cx: &Context| {
+            let reply = sessions.call(&Call::new("m", None).with_context(cx.clone())).await;
+            assert!(matches!(reply.outcome, switchboard_core::Outcome::Error(_)));
+            tried.load(Ordering::Relaxed)
+        };
+        assert_eq!((ask(&one).await, ask(&one).await), (1, 1));
+        // The session of another client is not affected.
+        assert_eq!(ask(&two).await, 2);
+        tokio::time::advance(LONGEST).await;
+        assert_eq!(ask(&one).await, 3);
     }
 }
