@@ -235,7 +235,7 @@ fn over_stdio_an_agent_gets_nothing_but_messages() {
     assert_eq!(lines.len(), 2, "{stdout}");
     assert_eq!(lines[0]["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(lines[1]["result"]["structuredContent"], json!({"result": [1, 2]}));
-    assert!(stderr.contains("tools/call"), "{stderr}");
+    assert!(stderr.contains("ticks"), "{stderr}");
 }
 
 #[test]
