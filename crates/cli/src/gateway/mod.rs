@@ -40,7 +40,7 @@ Examples:
 
 const LONG: &str = "\
 Calls cross from any transport to any other, with their params and results unchanged. A program (`exec:`) is started once for each client \
-that keeps a connection, and once for all others; other servers have one connection for all clients. `--set upstream.NAME.sessions=per-client` \
+that keeps a connection, and once for all others. MCP servers have a session for each client, other servers one connection for all clients. `--set upstream.NAME.sessions=per-client` \
 and `=shared` change that.
 
 The configuration file has more: several servers for one upstream, health checks, retries, caches, routes. `switchboard config schema` \
