@@ -10,6 +10,7 @@ use switchboard_core::{
 
 use crate::backend::{Backend, Known};
 use crate::route::Route;
+use crate::routed::Routed;
 use crate::stack::Stack;
 
 /// The upstreams as one service: each call goes to the one whose prefix its method has, unless a [`Route`] says otherwise.
@@ -193,6 +194,7 @@ impl Service for Gateway {
         let Some(backend) = inner.backend(route, method) else {
             return ReplyFuture::ready(ErrorObject::method_not_found(method));
         };
+        Routed::chosen(call, &backend.name);
         let mut inside = call.clone();
         if let Err(error) = Gateway::prepare(route, backend, &mut inside, method) {
             return ReplyFuture::ready(error);

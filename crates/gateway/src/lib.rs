@@ -32,6 +32,7 @@ mod pool;
 mod ratio;
 mod rewrite;
 mod route;
+mod routed;
 mod select;
 mod stack;
 mod verdict;
@@ -53,5 +54,6 @@ pub use pool::{
 };
 pub use rewrite::Rewrite;
 pub use route::{ParamsForm, Route};
+pub use routed::Routed;
 pub use select::Selected;
 pub use stack::Stack;

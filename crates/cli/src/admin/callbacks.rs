@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use switchboard::gateway::Routed;
 use switchboard::{Call, CallError, Id, Outcome, Peer, Remote, Reply, ReplyFuture, Service, Session};
 
 use super::calls::{Calls, TEXT, shortened};
@@ -25,9 +26,14 @@ pub(super) struct Callback {
     pub(super) ended: Option<(f64, String)>,
 }
 
-/// The calls back of one call, the first of them. It may make some after it has ended.
+/// The calls back of one call, the first of them, and where a gateway sent it. It may make some after it has ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Callbacks(Arc<Mutex<Vec<Callback>>>);
+pub(super) struct Callbacks {
+    calls: Arc<Mutex<Vec<Callback>>>,
+    pub(super) routed: Routed,
+    /// What a cache did with it.
+    pub(super) cache: Arc<OnceLock<String>>,
+}
 
 impl Callbacks {
     pub(super) fn list(&self) -> Vec<Callback> {
@@ -35,7 +41,7 @@ impl Callbacks {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Callback>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that a call back begins.
@@ -130,9 +136,16 @@ impl Service for CallsBack {
         }
         let callbacks = self.calls.expected().add(call);
         let mut call = call.clone();
+        call.cx.insert(callbacks.routed.clone());
+        let cache = Arc::clone(&callbacks.cache);
         let peer = Peer::new(WatchedPeer { peer: call.cx.peer().clone(), callbacks });
         call.cx = call.cx.with_peer(peer);
-        self.inner.call(&call)
+        self.inner.call(&call).map(move |reply| {
+            if let Some(said) = reply.extra.as_ref().and_then(|extra| extra.metadata.text("cache")) {
+                let _ = cache.set(said.to_owned());
+            }
+            reply
+        })
     }
 }
 

@@ -71,6 +71,18 @@ pub(super) struct CallRecord {
     /// Incident number of an internal error, which the log has too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) incident: Option<String>,
+    /// Upstream that a gateway sent it to. This and the next three are known of calls that begin while calls are watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) upstream: Option<String>,
+    /// Server of the upstream that answered it, or that it was sent to last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) node: Option<String>,
+    /// How often it was sent to a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) attempts: Option<u32>,
+    /// What the cache did: hit, stale or miss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cache: Option<String>,
     /// What it called at its caller.
     #[serde(skip)]
     pub(super) callbacks: Callbacks,
@@ -233,8 +245,21 @@ impl CallRecord {
             entry,
             trace: cx.trace().or_else(|| TraceContext::of(cx.metadata())).map(|trace| trace.trace_id()),
             incident: None,
+            upstream: None,
+            node: None,
+            attempts: None,
+            cache: None,
             callbacks: Callbacks::default(),
         }
+    }
+
+    /// Tells where a gateway sent it.
+    fn route(&mut self) {
+        let (routed, cache) = (&self.callbacks.routed, &self.callbacks.cache);
+        self.upstream = routed.upstream().map(|name| name.to_string());
+        self.node = routed.node().map(|name| name.to_string());
+        self.attempts = Some(routed.attempts()).filter(|_| self.node.is_some());
+        self.cache = cache.get().map(|said| shortened(said, TEXT)).filter(|_| self.upstream.is_some());
     }
 }
 
@@ -261,6 +286,7 @@ impl Observer for Calls {
         record.items = call.end.items();
         record.incident = call.error.and_then(ErrorObject::incident);
         record.callbacks = callbacks;
+        record.route();
         self.add(record, call.duration);
     }
 }

@@ -172,6 +172,9 @@ impl Methods {
             Step { at: 0.0, name: "begun", detail: format!("{} over {}", call.method, call.transport) },
             Step { at: call.ms, name: "ended", detail: told(&call) },
         ];
+        if let Some(upstream) = &call.upstream {
+            steps.push(Step { at: 0.0, name: "routed", detail: routed(&call, upstream) });
+        }
         for other in others {
             let entry = other.entry.map_or_else(String::new, |entry| format!("entry {entry}: "));
             let detail = format!("{entry}{}", other.method);
@@ -318,6 +321,15 @@ pub(super) fn patterns(methods: &[String]) -> Result<Vec<Pattern>, ErrorObject> 
         text.parse().map_err(|error| ErrorObject::invalid_params(format!("`methods`: {error}")))
     };
     methods.iter().map(read).collect()
+}
+
+/// Where a gateway sent a call, in words.
+fn routed(call: &CallRecord, upstream: &str) -> String {
+    let node = call.node.as_ref().map_or_else(String::new, |node| format!(", {node}"));
+    let attempts = call.attempts.filter(|attempts| *attempts > 1);
+    let attempts = attempts.map_or_else(String::new, |attempts| format!(", {attempts} attempts"));
+    let cache = call.cache.as_ref().map_or_else(String::new, |cache| format!(", cache {cache}"));
+    format!("upstream {upstream}{node}{attempts}{cache}")
 }
 
 /// How a call ended, in words.

@@ -26,6 +26,7 @@ use self::status::Resent;
 pub use self::streams::OpenStreams;
 use crate::percentile::Percentiles;
 use crate::pinned::{Pinned, PoolId};
+use crate::routed::Routed;
 
 /// The servers of an upstream as one service: each call goes to one that is available.
 ///
@@ -254,12 +255,19 @@ impl Pool {
         let Some(index) = self.choose(call, *tried) else { return ReplyFuture::ready(self.unavailable()) };
         tried.0 |= 1_u64.checked_shl(u32::try_from(index).unwrap_or(u32::MAX)).unwrap_or(0);
         let inner = Arc::clone(&self.0);
+        let routed = Routed::of(&call.cx).cloned();
+        if let Some(routed) = &routed {
+            routed.sent(&inner.nodes[index].name);
+        }
         self.0.nodes[index].call(call, move |ended| {
             if let Some(eject) = &inner.eject {
                 eject.note(&inner.nodes[index], &inner.nodes, ended);
             }
             if ended.failure.is_none() {
                 inner.percentiles.note(ended.took);
+                if let Some(routed) = routed {
+                    routed.answered(&inner.nodes[index].name);
+                }
             }
         })
     }

@@ -240,3 +240,44 @@ fn metrics_are_by_upstream_and_server() {
     assert!(value("switchboard_upstream_retries_total{upstream=\"gone\"}".to_owned()) >= 1.0);
     assert!(!text.contains("cache_total{upstream=\"gone\""), "it has no cache");
 }
+
+#[test]
+fn calls_tell_where_they_went() {
+    let route =
+        "retry = 1\nsafe = \"**\"\n[[route]]\nmethods = \"math/echo\"\ncache = \"1h\"\nshared = true\n";
+    let mut rig = Rig::start("operators-calls", route);
+    let url = rig.gateway.url();
+    assert_eq!(call(&url, &["nothing"]).0, Some(1));
+    let mut watching = program(&["call", &rig.admin, "admin/calls"]).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut items = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let mut next = |method: &str| items.find(|item| item["method"] == method).unwrap();
+    // The one before shows that calls are watched; it went nowhere.
+    assert_eq!(next("nothing")["upstream"], Value::Null);
+    rig.add(1);
+    let added = next("math/math/add");
+    assert_eq!(
+        (&added["upstream"], &added["attempts"], &added["cache"]),
+        (&"math".into(), &1.into(), &Value::Null)
+    );
+    let node = added["node"].as_str().unwrap().to_owned();
+    assert!(rig.servers.iter().any(|server| server.url() == node), "{added}");
+    for cache in ["miss", "hit"] {
+        assert_eq!(call(&url, &["math/echo", "1"]).0, Some(0));
+        assert_eq!(next("math/echo")["cache"], cache);
+    }
+    // Without one of its servers, a call is sent again, or to the other one at once.
+    let [one, two] = &mut rig.servers;
+    one.signal("KILL");
+    let (one, two) = (one.url(), two.url());
+    let retried = until("a call is sent again", || {
+        assert_eq!(call(&url, &["math/math/add", "2", "3"]).1, "5\n");
+        Some(next("math/math/add")).filter(|item| item["attempts"] == 2)
+    });
+    assert_eq!(retried["node"], two.as_str(), "it was sent to {one} first");
+    let id = retried["id"].to_string();
+    let timeline = rig.ask(&["admin/call", &id]).to_string();
+    assert!(timeline.contains(&format!("upstream math, {two}, 2 attempts")), "{timeline}");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+}
