@@ -43,7 +43,7 @@ const THOROUGH: &[Step] = &[
     Step { name: "tests-release", about: "the tests of the core, optimised", run: tests_release },
     Step {
         name: "leaks-release",
-        about: "oracles, allocations and 100,000 connections over each transport, optimised",
+        about: "oracles, allocations, 100,000 connections over each transport and 10,000 through a gateway, optimised",
         run: leaks_release,
     },
     Step { name: "floors", about: "the library with its minimum dependency versions", run: floors::run },
@@ -105,6 +105,8 @@ fn tests_release() -> Result<Done, Failure> {
 fn leaks_release() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
     optimised("-p switchboard-mcp --test memory")?;
+    optimised("-p switchboard-gateway --test chaos")?;
+    optimised("-p switchboard-cli --test memory gateway")?;
     optimised("-p switchboard-tests --test allocations --test leaks --test properties --test vectors")
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use switchboard_core::{Call, Outcome, Reply, ReplyFuture, Service};
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 
 use crate::pool::{Pool, Tried};
 use crate::verdict::Failure;
@@ -220,7 +220,7 @@ impl Explain for Attempts {
         "retry"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let inner = &*self.0;
         let step = match (inner.retry.attempts, inner.may_repeat(call, Failure::MayHaveRun)) {
             (0, _) => Step::new("retry", "off", "it is sent once"),

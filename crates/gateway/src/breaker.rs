@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_core::{Call, Code, ErrorObject, Layer, Reply, ReplyFuture, Service};
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 use tokio::time::Instant;
 
 pub use self::status::BreakerState;
@@ -136,11 +136,11 @@ impl Explain for Breaker {
         "breaker"
     }
 
-    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         if let Some(left) = self.rest() {
             let detail = format!("too many calls failed; none is sent for another {left:.1?}");
             steps.push(Step::new(self.name(), "open", detail));
-            return ControlFlow::Break(Ending::Refused(open(left)));
+            return ControlFlow::Break(Conclusion::Refused(open(left)));
         }
         let (outcome, detail) = match self.is_open() {
             true => ("half open", "this call would be let through to see whether the upstream works again"),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use switchboard_core::{Call, ErrorObject};
-pub use switchboard_layers::explain::{Ending, Explain, Step};
+pub use switchboard_layers::explain::{Conclusion, Explain, Step};
 
 use crate::backend::Backend;
 use crate::gateway::Gateway;
@@ -17,7 +17,7 @@ pub struct Explanation {
     /// What decides, in order.
     pub steps: Vec<Step>,
     /// How it would end.
-    pub ending: Ending,
+    pub conclusion: Conclusion,
     /// The upstream that it is for, if there is one.
     pub upstream: Option<Arc<str>>,
     /// The call as that upstream would get it.
@@ -26,7 +26,7 @@ pub struct Explanation {
 
 impl Explanation {
     fn refused(steps: Vec<Step>, error: ErrorObject) -> Explanation {
-        Explanation { steps, ending: Ending::Refused(error), upstream: None, call: None }
+        Explanation { steps, conclusion: Conclusion::Refused(error), upstream: None, call: None }
     }
 }
 
@@ -53,12 +53,12 @@ impl Gateway {
             };
         }
         explain_rewrite(route, call, &inside, &mut steps);
-        let sent = || Ending::Sent { server: None };
-        let ending = match Gateway::stack(route, backend).explain(&inside, &mut steps) {
-            ControlFlow::Break(ending) => ending,
+        let sent = || Conclusion::Sent { server: None };
+        let conclusion = match Gateway::stack(route, backend).explain(&inside, &mut steps) {
+            ControlFlow::Break(conclusion) => conclusion,
             ControlFlow::Continue(()) => sent(),
         };
-        Explanation { steps, ending, upstream: Some(backend.name.clone()), call: Some(inside) }
+        Explanation { steps, conclusion, upstream: Some(backend.name.clone()), call: Some(inside) }
     }
 
     /// Adds the routes that match the method, and returns the one that the call takes. Where chance decides, it is the more probable one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_core::{Call, CallError, Code, ErrorObject, Layer, Reply, ReplyFuture, Service};
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 
 use crate::explain::percent;
 
@@ -84,7 +84,7 @@ impl Explain for Fault {
         "fault"
     }
 
-    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let delay = self.delay.map(|delay| format!("delayed by {delay:?}"));
         let error = self.error.map(|code| format!("refused with {code}"));
         let cut = self.cut.then(|| "cut off after they were sent".to_owned());
@@ -93,7 +93,7 @@ impl Explain for Fault {
         steps.push(Step::new(self.name(), "on", detail));
         match self.error {
             Some(code) if self.traffic >= 1.0 => {
-                ControlFlow::Break(Ending::Refused(ErrorObject::from_code(code)))
+                ControlFlow::Break(Conclusion::Refused(ErrorObject::from_code(code)))
             }
             _ => ControlFlow::Continue(()),
         }

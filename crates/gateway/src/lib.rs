@@ -42,7 +42,7 @@ pub use backend::Backend;
 pub use breaker::{Breaker, BreakerState};
 pub use conditions::Conditions;
 pub use discovered::{Discovered, Safety};
-pub use explain::{Ending, Explain, Explanation, Step};
+pub use explain::{Conclusion, Explain, Explanation, Step};
 pub use fault::Fault;
 pub use gateway::{Gateway, GatewayBuilder, GatewayError};
 pub use limit::CallLimits;

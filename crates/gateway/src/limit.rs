@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_core::{Call, CallError, Code, ErrorObject, Layer, Outcome, Reply, ReplyFuture, Service};
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 use tokio::time::Instant;
 
 /// Limits how long calls take, and how large their results are.
@@ -48,7 +48,7 @@ impl Explain for CallLimits {
         "limits"
     }
 
-    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, _: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let time = self.time.map(|time| format!("timeout {time:?}"));
         let reply = self.reply.map(|bytes| format!("answers of up to {bytes} bytes"));
         let all: Vec<String> = [time, reply].into_iter().flatten().collect();

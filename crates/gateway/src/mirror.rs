@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use switchboard_core::{Call, Context, Layer, Outcome, Reply, ReplyFuture, Service};
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 use tokio::sync::Semaphore;
 
 use crate::explain::percent;
@@ -90,7 +90,7 @@ impl Explain for Mirror {
         "mirror"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let diff = if self.0.has_diff { ", and the answers are compared" } else { "" };
         let detail = format!("{} of the calls are copied to {}{diff}", percent(self.0.traffic), self.0.name);
         let (outcome, detail) = match call.is_notification() {

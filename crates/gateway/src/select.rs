@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use switchboard_core::{Call, Layer, ReplyFuture, Service};
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 
 /// A layer for calls that a function selects; all others go around it.
 ///
@@ -65,7 +65,7 @@ where
         self.layer.name()
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         if (self.is_selected)(call) {
             return self.layer.explain(call, steps);
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use switchboard_core::{Call, Layer, Service};
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 
 /// A service with layers around it, each of which says what it would do with a call. Cheap to clone.
 ///
@@ -42,7 +42,7 @@ impl Stack {
     }
 
     /// What would happen to a call, outermost layer first.
-    pub(crate) fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    pub(crate) fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         self.parts.iter().rev().try_for_each(|part| part.explain(call, steps))
     }
 }

@@ -16,7 +16,7 @@ pub trait Explain: Send + Sync + 'static {
 
     /// Adds what it would do with this call, as things are now, and says how the call ends if it goes no further. Changes nothing: no
     /// call is counted, kept or sent.
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending>;
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion>;
 }
 
 impl<E: Explain + ?Sized> Explain for Arc<E> {
@@ -24,7 +24,7 @@ impl<E: Explain + ?Sized> Explain for Arc<E> {
         (**self).name()
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         (**self).explain(call, steps)
     }
 }
@@ -64,7 +64,7 @@ impl Step {
 /// How a call would end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Ending {
+pub enum Conclusion {
     /// It would be sent to a server: to this one, unless that is decided by something that is not known.
     Sent {
         /// The name of the server.
@@ -76,13 +76,13 @@ pub enum Ending {
     Refused(ErrorObject),
 }
 
-impl Ending {
+impl Conclusion {
     /// The end of a call that gets this reply at once.
     #[must_use]
-    pub fn of(reply: Reply) -> Ending {
+    pub fn of(reply: Reply) -> Conclusion {
         match reply.outcome {
-            Outcome::Error(error) => Ending::Refused(error),
-            Outcome::Value(_) | Outcome::Stream(_) => Ending::Answered,
+            Outcome::Error(error) => Conclusion::Refused(error),
+            Outcome::Value(_) | Outcome::Stream(_) => Conclusion::Answered,
         }
     }
 }

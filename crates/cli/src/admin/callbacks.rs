@@ -45,26 +45,26 @@ impl Callbacks {
     }
 
     /// Notes that a call back begins.
-    fn begin(&self, call: &Call) -> Ending {
+    fn begin(&self, call: &Call) -> Conclusion {
         let mut list = self.lock();
         let at = (list.len() < REMEMBERED).then_some(list.len());
         if at.is_some() {
             let method = shortened(call.method.as_str(), TEXT);
             list.push(Callback { method, began: milliseconds(SystemTime::now()), ended: None });
         }
-        Ending { list: self.clone(), at, is_notification: call.id().is_none() }
+        Conclusion { list: self.clone(), at, is_notification: call.id().is_none() }
     }
 }
 
 /// A call back that has not ended. Dropping it cancels it.
-struct Ending {
+struct Conclusion {
     list: Callbacks,
     /// Where it is in the list. None if it is not there, or has ended.
     at: Option<usize>,
     is_notification: bool,
 }
 
-impl Ending {
+impl Conclusion {
     fn end(mut self, reply: &Reply) {
         let outcome = match &reply.outcome {
             Outcome::Error(error) => format!("error {}", error.code.0),
@@ -81,7 +81,7 @@ impl Ending {
     }
 }
 
-impl Drop for Ending {
+impl Drop for Conclusion {
     fn drop(&mut self) {
         self.note("cancelled".to_owned());
     }

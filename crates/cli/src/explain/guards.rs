@@ -1,10 +1,10 @@
-//! What stands before the methods of a server: who calls, how often, and what is allowed.
+//! The checks before the methods of a server: who calls, how often, and what is allowed.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use switchboard::access::{Access, Decision, Pattern, RuleOutcome};
-use switchboard::gateway::{Ending, Explain as _, Step};
+use switchboard::gateway::{Conclusion, Explain as _, Step};
 use switchboard::identity::{Authentication, Proof};
 use switchboard::rate::RateLimits;
 use switchboard::shed::Shedding;
@@ -55,7 +55,7 @@ impl Guards {
         &self,
         who: &str,
         steps: &mut Vec<Step>,
-    ) -> Result<(Subject, ControlFlow<Ending>), String> {
+    ) -> Result<(Subject, ControlFlow<Conclusion>), String> {
         let subject = Subject::parse(who, &self.roles)?;
         let Some(authentication) = &self.authentication else {
             let detail = "no credentials are configured, so callers are not known";
@@ -66,7 +66,7 @@ impl Guards {
             if authentication.is_required() {
                 let detail = "credentials are required: HTTP 401";
                 steps.push(Step::new("identity", "refused", detail));
-                return Ok((subject, ControlFlow::Break(Ending::Refused(ErrorObject::unauthorized()))));
+                return Ok((subject, ControlFlow::Break(Conclusion::Refused(ErrorObject::unauthorized()))));
             }
             steps.push(Step::new("identity", "anonymous", "without credentials"));
             return Ok((subject, ControlFlow::Continue(())));
@@ -95,7 +95,7 @@ impl Guards {
         call: &Call,
         subject: &Subject,
         steps: &mut Vec<Step>,
-    ) -> ControlFlow<Ending> {
+    ) -> ControlFlow<Conclusion> {
         if self.signed.iter().any(|pattern| pattern.matches(&call.method)) {
             steps.push(Step::new("signature", "required", "calls without a valid signature are refused"));
         }
@@ -122,7 +122,7 @@ impl Guards {
         ControlFlow::Continue(())
     }
 
-    fn allow(&self, call: &Call, subject: &Subject, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn allow(&self, call: &Call, subject: &Subject, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let Some(access) = &self.access else {
             steps.push(Step::new("access", "allow", "there are no access rules"));
             return ControlFlow::Continue(());
@@ -158,7 +158,7 @@ impl Guards {
                 }
             }
         }
-        ControlFlow::Break(Ending::Refused(ErrorObject::unauthorized()))
+        ControlFlow::Break(Conclusion::Refused(ErrorObject::unauthorized()))
     }
 }
 

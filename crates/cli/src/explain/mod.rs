@@ -196,8 +196,8 @@ impl Explainer {
             std::ops::ControlFlow::Continue(()) => self.guards.explain(&call, &subject, &mut steps),
             ended => ended,
         };
-        if let Some(ending) = guarded.break_value() {
-            return Ok(Report::new(question, steps, ending));
+        if let Some(conclusion) = guarded.break_value() {
+            return Ok(Report::new(question, steps, conclusion));
         }
         Ok(match &self.served {
             Served::Gateway(gated) => Report::of(question, steps, gated.current().gateway.explain(&call)),
@@ -207,18 +207,21 @@ impl Explainer {
 
     /// What a server does that answers calls itself.
     fn method(&self, question: &Question, mut steps: Vec<switchboard::gateway::Step>) -> Report {
-        use switchboard::gateway::{Ending, Step};
+        use switchboard::gateway::{Conclusion, Step};
         let methods = self.served.router().map(|router| router.describe()).unwrap_or_default();
         let is_known = methods.methods.iter().any(|method| method.name == question.method);
-        let (step, ending) = match is_known {
-            true => (Step::new("method", "found", "this server answers it"), Ending::Answered),
+        let (step, conclusion) = match is_known {
+            true => (Step::new("method", "found", "this server answers it"), Conclusion::Answered),
             false => {
                 let error = ErrorObject::method_not_found(&question.method);
-                (Step::new("method", "not found", "this server has no such method"), Ending::Refused(error))
+                (
+                    Step::new("method", "not found", "this server has no such method"),
+                    Conclusion::Refused(error),
+                )
             }
         };
         steps.push(step);
-        Report::new(question, steps, ending)
+        Report::new(question, steps, conclusion)
     }
 }
 

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard::Json;
-use switchboard::gateway::{Ending, Explanation, Step};
+use switchboard::gateway::{Conclusion, Explanation, Step};
 
 use super::Question;
 use crate::table::{self, Cell, Table};
@@ -91,13 +91,13 @@ impl From<Step> for StepReport {
 
 impl Report {
     /// Of a call that ends before the upstreams.
-    pub(super) fn new(question: &Question, steps: Vec<Step>, ending: Ending) -> Report {
-        let (outcome, node, error) = match ending {
-            Ending::Refused(error) => {
+    pub(super) fn new(question: &Question, steps: Vec<Step>, conclusion: Conclusion) -> Report {
+        let (outcome, node, error) = match conclusion {
+            Conclusion::Refused(error) => {
                 let (code, message) = (error.code.0, error.message.to_string());
                 (End::Refused, None, Some(Refusal { code, message, data: error.data.clone() }))
             }
-            Ending::Sent { server } => (End::Sent, server, None),
+            Conclusion::Sent { server } => (End::Sent, server, None),
             _ => (End::Answered, None, None),
         };
         let steps = steps.into_iter().map(StepReport::from).collect();
@@ -106,9 +106,9 @@ impl Report {
 
     /// Of a call to an upstream, after these steps.
     pub(super) fn of(question: &Question, mut steps: Vec<Step>, explanation: Explanation) -> Report {
-        let Explanation { steps: more, ending, upstream, call, .. } = explanation;
+        let Explanation { steps: more, conclusion, upstream, call, .. } = explanation;
         steps.extend(more);
-        let mut report = Report::new(question, steps, ending);
+        let mut report = Report::new(question, steps, conclusion);
         report.upstream = upstream.map(|name| name.to_string());
         report.sent = call
             .filter(|_| report.outcome == End::Sent)

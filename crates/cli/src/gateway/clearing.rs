@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use switchboard::access::Pattern;
 use switchboard::cache::Cache;
-use switchboard::gateway::{Ending, Explain, Pool, Step};
+use switchboard::gateway::{Conclusion, Explain, Pool, Step};
 use switchboard::{Call, Json, Layer, Peer, Reply, ReplyFuture, Service};
 use tokio::task::AbortHandle;
 
@@ -112,7 +112,7 @@ impl Explain for Clearing {
         "clear"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let count = self.of(call.method.as_str()).len();
         if count > 0 {
             let caches = if count == 1 { "a cache".to_owned() } else { format!("{count} caches") };

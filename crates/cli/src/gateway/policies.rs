@@ -7,7 +7,7 @@ use switchboard::access::Pattern;
 use switchboard::cache::{Cache, CacheRule};
 use switchboard::coalesce::Coalesce;
 use switchboard::gateway::{
-    Attempts, CallLimits, Ending, Explain, Fault, Hedge, Mirror, Retry, Selected, Stack, Step,
+    Attempts, CallLimits, Conclusion, Explain, Fault, Hedge, Mirror, Retry, Selected, Stack, Step,
 };
 use switchboard::mcp::adapt::PlainResults;
 use switchboard::merge::Merge;
@@ -135,7 +135,7 @@ impl Explain for SafetyNote {
         "safe"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let step = match self.0.safety(call.method.as_str()) {
             Some(why) => Step::new("safe", "yes", why),
             None => Step::new("safe", "no", NOT_SAFE),

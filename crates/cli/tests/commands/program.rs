@@ -106,15 +106,20 @@ impl Serving {
         self.urls().remove(0)
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its memory as the system gives it under this name, in bytes.
     #[cfg(target_os = "linux")]
     pub(crate) fn memory(&self, name: &str) -> usize {
-        memory(self.child.id(), name)
+        memory(self.id(), name)
     }
 
     /// Sends it a signal by its name, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
+        let id = self.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 

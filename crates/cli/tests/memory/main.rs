@@ -9,6 +9,7 @@
 #![allow(dead_code, reason = "other tests use more of the programs that they start")]
 
 mod attacks;
+mod gateway;
 mod hostile;
 #[path = "../commands/program.rs"]
 mod program;

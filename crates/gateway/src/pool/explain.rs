@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use switchboard_core::Call;
-use switchboard_layers::explain::{Ending, Explain, Step};
+use switchboard_layers::explain::{Conclusion, Explain, Step};
 use tokio::time::Instant;
 
 use super::{Node, Pool, Tried};
@@ -16,7 +16,7 @@ impl Explain for Pool {
         "node"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let (nodes, now) = (&self.0.nodes, Instant::now());
         let pinned = if self.pins(call) { self.pinned(call, NONE, now) } else { None };
         let candidates = match pinned {
@@ -39,8 +39,8 @@ impl Explain for Pool {
             steps.push(Step::new("node", outcome, detail));
         }
         ControlFlow::Break(match candidates.is_empty() {
-            true => Ending::of(self.unavailable()),
-            false => Ending::Sent { server: chosen.map(|index| nodes[index].name.to_string()) },
+            true => Conclusion::of(self.unavailable()),
+            false => Conclusion::Sent { server: chosen.map(|index| nodes[index].name.to_string()) },
         })
     }
 }

@@ -9,7 +9,7 @@ use switchboard_core::{
     Call, Code, Context, Json, Metadata, Name, Outcome, Reply, ReplyFuture, Service, service_fn,
 };
 use switchboard_gateway::{
-    Attempts, Backend, Balance, Breaker, CallLimits, Conditions, Ending, Explain, Explanation, Fault,
+    Attempts, Backend, Balance, Breaker, CallLimits, Conclusion, Conditions, Explain, Explanation, Fault,
     Gateway, GatewayBuilder, Hedge, Pool, PoolBuilder, Retry, Rewrite, Route, Stack, Step, Sticky,
 };
 
@@ -81,17 +81,17 @@ proptest! {
             false => builder,
         };
         let gateway = routes.into_iter().fold(builder, GatewayBuilder::route).build().unwrap();
-        let Explanation { ending, upstream, call: inside, .. } = gateway.explain(&call);
+        let Explanation { conclusion, upstream, call: inside, .. } = gateway.explain(&call);
         let reply = gateway.call(&call).into_ready().expect("it is answered at once");
-        match ending {
-            Ending::Sent { .. } => {
+        match conclusion {
+            Conclusion::Sent { .. } => {
                 let Outcome::Value(value) = &reply.outcome else { panic!("{reply:?}") };
                 let inside = inside.unwrap();
                 let params = inside.params.as_ref().map(|params| params.as_str().to_owned());
                 let expected = (upstream.unwrap().to_string(), inside.method.to_string(), params);
                 prop_assert_eq!(value.decode::<(String, String, Option<String>)>().unwrap(), expected);
             }
-            Ending::Refused(error) => prop_assert_eq!(error.code, code(&reply)),
+            Conclusion::Refused(error) => prop_assert_eq!(error.code, code(&reply)),
             other => panic!("{other:?}"),
         }
     }
@@ -131,16 +131,16 @@ proptest! {
         }
         fakes.iter().for_each(|fake| fake.set(Mood::Answers));
         let mut steps = Vec::new();
-        let ending = pool.explain(&call, &mut steps).break_value().expect("a pool ends every call");
+        let conclusion = pool.explain(&call, &mut steps).break_value().expect("a pool ends every call");
         let reply = pool.call(&call).into_ready().expect("it is answered at once");
-        match ending {
-            Ending::Sent { server: Some(server) } => prop_assert_eq!(name(&reply), server),
-            Ending::Sent { server: None } => {
+        match conclusion {
+            Conclusion::Sent { server: Some(server) } => prop_assert_eq!(name(&reply), server),
+            Conclusion::Sent { server: None } => {
                 let start = format!("{}:", name(&reply));
                 let step = steps.iter().find(|step| step.detail.starts_with(&start));
                 prop_assert_eq!(step.map(|step| &*step.outcome), Some("possible"));
             }
-            Ending::Refused(error) => prop_assert_eq!(error.code, code(&reply)),
+            Conclusion::Refused(error) => prop_assert_eq!(error.code, code(&reply)),
             other => panic!("{other:?}"),
         }
     }
@@ -172,7 +172,7 @@ async fn an_open_breaker_refuses_by_its_explanation_as_it_does() {
     let open = gateway.explain(&call());
     assert_eq!(step(&open, "breaker").0, "open");
     assert!(
-        matches!(&open.ending, Ending::Refused(error) if error.code == Code::UPSTREAM_FAILED),
+        matches!(&open.conclusion, Conclusion::Refused(error) if error.code == Code::UPSTREAM_FAILED),
         "{open:?}"
     );
     assert!(open.steps.iter().all(|step| step.step != "node"), "no server is asked: {open:?}");
@@ -200,10 +200,13 @@ async fn policies_say_what_they_would_do() {
     assert!(step(&not_safe, "retry").1.contains("only if it was not sent"), "{not_safe:?}");
     let fault = Fault::default().with_error(Some(Code(-32000)));
     let failing = explained(attempts(true).with(fault));
-    assert!(matches!(&failing.ending, Ending::Refused(error) if error.code == Code(-32000)), "{failing:?}");
+    assert!(
+        matches!(&failing.conclusion, Conclusion::Refused(error) if error.code == Code(-32000)),
+        "{failing:?}"
+    );
     let seldom = explained(attempts(true).with(fault.with_traffic(0.05)));
     assert!(step(&seldom, "fault").1.contains("5 % of the calls"), "{seldom:?}");
-    assert!(matches!(seldom.ending, Ending::Sent { .. }));
+    assert!(matches!(seldom.conclusion, Conclusion::Sent { .. }));
     assert_eq!(one.take_asked() + two.take_asked(), 0, "an explanation sends nothing");
 }
 

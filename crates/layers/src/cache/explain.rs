@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::entries::{Found, Kept};
 use super::{Cache, CacheRule};
-use crate::explain::{Ending, Explain, Step};
+use crate::explain::{Conclusion, Explain, Step};
 use crate::key::{canonical, in_other_form};
 
 impl Explain for Cache {
@@ -15,7 +15,7 @@ impl Explain for Cache {
         "cache"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let Some((rule, key)) = self.0.key(call) else {
             steps.push(Step::new(self.name(), "not used", self.0.unused(call)));
             return ControlFlow::Continue(());
@@ -26,12 +26,12 @@ impl Explain for Cache {
         match self.0.entries.find(&key, now) {
             Found::Fresh(kept) => {
                 steps.push(Step::new(self.name(), "hit", format!("{}; key: {what}", age(&kept))));
-                ControlFlow::Break(Ending::Answered)
+                ControlFlow::Break(Conclusion::Answered)
             }
             Found::Stale(kept) => {
                 let detail = format!("{}; refreshed in the background; key: {what}", age(&kept));
                 steps.push(Step::new(self.name(), "stale", detail));
-                ControlFlow::Break(Ending::Answered)
+                ControlFlow::Break(Conclusion::Answered)
             }
             Found::Nothing => {
                 let stale = match rule.stale.is_zero() {

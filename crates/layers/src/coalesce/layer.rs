@@ -6,7 +6,7 @@ use std::sync::Arc;
 use switchboard_core::{Call, Layer, ReplyFuture, Service};
 
 use super::Coalesce;
-use crate::explain::{Ending, Explain, Step};
+use crate::explain::{Conclusion, Explain, Step};
 use crate::flights::{Boarded, Departed, Flight, Flights, call_for_all};
 use crate::key::{NO_IDENTITY, key_of};
 
@@ -67,7 +67,7 @@ impl Explain for Coalesce {
         "coalesce"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let (outcome, detail) = match (self.key(call), self.is_meant(call)) {
             (Some(_), _) if self.is_shared => ("on", "waits for an equal call in progress of any caller"),
             (Some(_), _) => ("on", "waits for an equal call in progress of the same caller"),

@@ -10,7 +10,7 @@ use super::Merge;
 use super::hub::{Channel, Hub, Reader};
 use super::pump::Pump;
 use crate::by_key::{ByKey, Joined};
-use crate::explain::{Ending, Explain, Step};
+use crate::explain::{Conclusion, Explain, Step};
 use crate::key::{NO_IDENTITY, key_of};
 
 impl Layer for Merge {
@@ -51,7 +51,7 @@ impl Explain for Merge {
         "merge"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let (outcome, detail) = match (self.key(call), self.is_meant(call)) {
             (Some(_), _) if self.is_shared => ("on", "joins an equal subscription of any caller"),
             (Some(_), _) => ("on", "joins an equal subscription of the same caller"),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use switchboard_core::{Call, Context, FromContext as _};
 
 use super::{Caller, Limit, RateBy, RateLimits, too_many};
-use crate::explain::{Ending, Explain, Step};
+use crate::explain::{Conclusion, Explain, Step};
 use crate::identity::Identity;
 
 impl Explain for RateLimits {
@@ -13,7 +13,7 @@ impl Explain for RateLimits {
         "rate"
     }
 
-    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         let limits = &*self.0;
         let (mut caller, now) = (Caller::new(limits, &call.cx), limits.buckets.now());
         let mut longest = None;
@@ -44,7 +44,7 @@ impl Explain for RateLimits {
         }
         match longest {
             None => ControlFlow::Continue(()),
-            Some(wait) => ControlFlow::Break(Ending::of(too_many(wait))),
+            Some(wait) => ControlFlow::Break(Conclusion::of(too_many(wait))),
         }
     }
 }

@@ -7,6 +7,7 @@ mod examples;
 mod guarded;
 mod operators;
 mod reloading;
+mod tls;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
