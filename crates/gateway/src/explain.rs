@@ -53,10 +53,9 @@ impl Gateway {
             };
         }
         explain_rewrite(route, call, &inside, &mut steps);
-        let sent = || Conclusion::Sent { server: None };
         let conclusion = match Gateway::stack(route, backend).explain(&inside, &mut steps) {
             ControlFlow::Break(conclusion) => conclusion,
-            ControlFlow::Continue(()) => sent(),
+            ControlFlow::Continue(()) => Conclusion::Sent { server: None },
         };
         Explanation { steps, conclusion, upstream: Some(backend.name.clone()), call: Some(inside) }
     }

@@ -118,6 +118,7 @@ fn write_canonical(out: &mut Vec<u8>, json: &Json, depth: usize) {
 }
 
 /// Params in the form that all equal ones have, as text.
+#[cfg(feature = "cache")]
 pub(crate) fn canonical(params: Option<&Json>) -> String {
     let mut out = Vec::new();
     if let Some(params) = params {
