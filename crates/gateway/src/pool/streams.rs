@@ -59,3 +59,49 @@ impl Stream for Ending {
         item
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt as _, stream};
+    use switchboard_core::{Outcome, Peer, ReplyFuture, service_fn};
+
+    use super::*;
+    use crate::{Node, Pool};
+
+    fn pool() -> Pool {
+        // Two numbers; then nothing comes any more, or numbers without end.
+        let server = service_fn(|call: &switchboard_core::Call| {
+            let numbers = stream::iter([1, 2]);
+            ReplyFuture::ready(match call.method.as_str() {
+                "silent" => Reply::stream(numbers.chain(stream::pending())),
+                "busy" => Reply::stream(stream::repeat(1)),
+                _ => Reply::stream(numbers),
+            })
+        });
+        Pool::builder("numbers").node(Node::new("one", server)).build()
+    }
+
+    #[tokio::test]
+    async fn streams_end_with_an_error_when_they_are_ended_even_without_their_pool() {
+        for method in ["silent", "busy"] {
+            let pool = pool();
+            let streams = pool.streams();
+            let mut items = Peer::local(pool).stream::<u32>(method, ()).await.unwrap();
+            assert_eq!(items.next().await, Some(Ok(1)), "{method}");
+            streams.end();
+            let rest: Vec<_> = items.take(1000).collect().await;
+            assert!(rest.last().unwrap().is_err() && rest.len() < 1000, "{method}: {rest:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_ends_by_itself_has_no_error() {
+        let pool = pool();
+        let streams = pool.streams();
+        let reply = switchboard_core::Service::call(&pool, &switchboard_core::Call::new("short", None)).await;
+        let Outcome::Stream(items) = reply.outcome else { panic!("{reply:?}") };
+        drop((pool, streams));
+        let items: Vec<_> = items.collect().await;
+        assert!(items.len() == 2 && items.iter().all(Result::is_ok), "{items:?}");
+    }
+}

@@ -197,3 +197,16 @@ async fn programs_of_one_client_that_die_delay_no_other_client() {
     assert!(ask(&server, call_in(&two)).await.is_ok());
     assert!(ask(&server, call()).await.is_ok(), "nor callers without a session of their own");
 }
+
+#[tokio::test]
+async fn programs_of_a_dropped_server_end_before_their_sessions() {
+    let starts = file("dropped");
+    let server = Link::default().upstream(program(&starts, None));
+    let (one, two) = (session(), session());
+    let [first, _] = ask(&server, call_in(&one)).await.unwrap();
+    let [second, _] = ask(&server.clone(), call_in(&two)).await.unwrap();
+    assert!(first != second && is_alive(first) && is_alive(second));
+    drop(server);
+    until("both programs have ended", || !is_alive(first) && !is_alive(second)).await;
+    drop((one, two));
+}
