@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use switchboard::{CallError, Peer};
+use switchboard::mcp::Client;
+use switchboard::mcp::adapt::Methods;
+use switchboard::{CallError, Describe as _, Dial, Dialect, Peer};
 use tokio::runtime::Runtime;
 
 use super::children::{is_alive, python};
@@ -218,4 +220,22 @@ fn a_file_with_errors_changes_nothing() {
     check(&mut reloading, &format!("{good}{required}"), "the upstream gone is required");
     let said = reloading.change(&good, "Configuration reloaded");
     assert!(!said.contains("removed"), "{said}");
+}
+
+#[test]
+fn clients_of_mcp_are_notified_of_tools_that_change() {
+    let web = Serving::start(&[]);
+    let file = format!("[upstream.web]\nurl = \"{}\"\n", web.url());
+    let mut reloading = Reloading::start("gateway-reload-mcp", &file);
+    let [http, _] = reloading.urls();
+    let runtime = runtime();
+    let tools = runtime.block_on(async {
+        let client = Client::dial(Dial::new(&format!("{http}/mcp")).unwrap()).await.unwrap();
+        Methods::of(&client).await.unwrap()
+    });
+    let names = || tools.describe_in(Dialect::default()).methods.into_iter().map(|method| method.name);
+    let has = |prefix: &str| names().any(|name| name.starts_with(prefix));
+    assert!(has("web") && !has("more"), "{:?}", names().collect::<Vec<_>>());
+    reloading.change(&file.replace("upstream.web", "upstream.more"), "Configuration reloaded");
+    until("the client has the new tools", || (has("more") && !has("web")).then_some(()));
 }
