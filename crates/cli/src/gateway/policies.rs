@@ -116,7 +116,7 @@ impl Explain for Clears {
         "clear"
     }
 
-    fn explain(&self, _: &Call, _: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, _: &Call, _: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         ControlFlow::Continue(())
     }
 }
@@ -159,7 +159,7 @@ impl Explain for Plainly {
         "results"
     }
 
-    fn explain(&self, _: &Call, _: &mut Vec<Step>) -> ControlFlow<Ending> {
+    fn explain(&self, _: &Call, _: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         ControlFlow::Continue(())
     }
 }
