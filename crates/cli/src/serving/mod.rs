@@ -64,11 +64,9 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     let mut assembly = Assembly::new(&config, served)?;
     let logs = Logs { calls: config.calls.start(verbose)?, audit: config.audit.clone() };
     let written = Written::default();
-    let counted = || {
-        let calls = logs.calls.clone();
-        admin::counting(&config, &methods, assembly.queue(), calls, gated.as_ref())
-    };
-    let new = |_| Admin::new(&config, assembly.queue(), logs.calls.clone(), gated.clone(), counted());
+    let calls = || logs.calls.clone();
+    let counted = || admin::counting(&config, &methods, assembly.queue(), calls(), gated.as_ref());
+    let new = |_| Admin::new(&config, assembly.queue(), calls(), gated.clone(), counted());
     let admin = config.admin.as_ref().map(new);
     let telemetry = Telemetry::start(&config, &methods)?;
     let metrics = match &admin {
@@ -98,17 +96,14 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     let mut takeover = Takeover::new(names, &server, admin_server.as_ref(), &sockets)?;
     let (handle, admin_handle) = (server.handle(), admin_server.as_ref().map(Server::handle));
     let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
-    output::note(&match is_background(&urls) {
-        true => banner::brief(&urls),
-        false => banner::banner(&Banner {
-            urls: &urls,
-            admin: &admin_urls,
-            methods: &methods.methods,
-            mcp: config.mcp,
-            tools: tools.count(),
-            has_page: config.playground,
-            upstreams: &upstreams,
-        }),
+    announce(&Banner {
+        urls: &urls,
+        admin: &admin_urls,
+        methods: &methods.methods,
+        mcp: config.mcp,
+        tools: tools.count(),
+        has_page: config.playground,
+        upstreams: &upstreams,
     });
     tokio::spawn(memory::give_back());
     if let Some(live) = assembly.live() {
@@ -138,6 +133,14 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     }
     logs.flush();
     written.judge()
+}
+
+/// Says where it listens, and more to a person who looks on.
+fn announce(banner: &Banner<'_>) {
+    output::note(&match is_background(banner.urls) {
+        true => banner::brief(banner.urls),
+        false => banner::banner(banner),
+    });
 }
 
 /// What watches the server. Traces come first: others tell which trace a call belongs to.
