@@ -33,7 +33,7 @@ Examples:
 
 const LONG: &str = "\
 Ctrl-C or SIGTERM shuts the server down: it finishes the calls in progress, for up to --drain-time. A second signal stops it \
-immediately. SIGUSR2 starts it again, for instance in a new version, and lets the new process take over without refusing a connection.";
+immediately. SIGUSR2 starts a new process, for example after an upgrade, which takes over without refusing connections.";
 
 /// Serves demo methods, including those of popular JSON-RPC tutorials, until you stop it.
 #[derive(Debug, Args)]

@@ -227,12 +227,12 @@ impl Explain for Attempts {
             (count, true) => Step::new(
                 "retry",
                 format!("up to {count}"),
-                "the method is safe, so it is repeated after any failure",
+                "the method is safe, so it is retried after any failure",
             ),
             (count, false) => Step::new(
                 "retry",
                 format!("up to {count}"),
-                "the method may not be safe, so only if it was not sent",
+                "only if it was not sent, because the method may not be safe to repeat",
             ),
         };
         steps.push(step);

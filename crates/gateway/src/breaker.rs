@@ -143,8 +143,8 @@ impl Explain for Breaker {
             return ControlFlow::Break(Conclusion::Refused(open(left)));
         }
         let (outcome, detail) = match self.is_open() {
-            true => ("half open", "this call would be let through to see whether the upstream works again"),
-            false => ("closed", "calls are sent"),
+            true => ("half-open", "this call would be let through to see whether the upstream works again"),
+            false => ("closed", "calls pass"),
         };
         steps.push(Step::new(self.name(), outcome, detail));
         ControlFlow::Continue(())

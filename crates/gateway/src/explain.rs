@@ -125,9 +125,9 @@ fn explain_rewrite(route: Option<&Route>, call: &Call, inside: &Call, steps: &mu
     let params = || inside.params.as_ref().map_or("none", |params| params.as_str());
     let detail = match (is_renamed, is_changed) {
         (false, false) => return,
-        (true, false) => format!("the method is {} there", inside.method),
+        (true, false) => format!("sent as {}", inside.method),
         (false, true) => format!("the params are {}", params()),
-        (true, true) => format!("the method is {} there, and the params are {}", inside.method, params()),
+        (true, true) => format!("sent as {}, with the params {}", inside.method, params()),
     };
     let source = source(route).filter(|_| is_changed || route.is_some_and(Route::has_rename));
     steps.push(Step::new("rewrite", "changed", detail).with_source(source));

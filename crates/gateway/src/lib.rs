@@ -46,7 +46,7 @@ pub use explain::{Conclusion, Explain, Explanation, Step};
 pub use fault::Fault;
 pub use gateway::{Gateway, GatewayBuilder, GatewayError};
 pub use limit::CallLimits;
-pub use link::{CallProbe, ConnectProbe, Link, OpenConnections};
+pub use link::{Batches, CallProbe, ConnectProbe, Link, OpenConnections};
 pub use mirror::{Mirror, MirrorCounts};
 pub use mock::Mock;
 pub use pool::{

@@ -18,7 +18,7 @@ const DEPTH: usize = 64;
 
 /// Why a call without an identity has no key.
 pub(crate) const NO_IDENTITY: &str =
-    "answers are not shared, and callers without an identity cannot be told apart";
+    "answers are kept per caller, and anonymous callers cannot be told apart";
 
 /// The key of a call. None if answers belong to their callers and this caller has no identity: callers without one cannot be told
 /// apart, so nothing must be shared between them.

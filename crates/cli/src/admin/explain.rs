@@ -12,7 +12,7 @@ pub(super) struct Explaining(pub(super) Admin);
 
 #[service]
 impl Explaining {
-    /// Says what would happen to a call, and why, without sending it: caller, limits, access rules, route, policies and server.
+    /// Shows what would happen to a call, and why, without sending it: caller, limits, access rules, route, policies and server.
     #[method(safe, name = "admin/explain")]
     fn explain(
         &self,

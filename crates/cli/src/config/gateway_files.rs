@@ -43,6 +43,7 @@ url = { url = "https://a.example/rpc", weight = 3, priority = 2 }
 prefix = "x/"
 profile = "mcp"
 sessions = 4
+batches = false
 token = "secret"
 headers = { X-Team = "blue" }
 forward = ["Accept-Language", "x-request-id"]
@@ -81,6 +82,7 @@ fn every_key_of_an_upstream_is_read() {
     assert_eq!((&*node.url, node.weight, node.priority), ("https://a.example/rpc", 3, 2));
     assert_eq!((&*a.name, &*a.prefix, a.profile), ("a", "x/", Profile::Mcp));
     assert_eq!((a.sessions, a.balance), (Some(Sessions::Pool(4)), Balance::RoundRobin));
+    assert_eq!((a.batches, b.batches), (false, true));
     assert_eq!(format!("{:?}", a.token), "Some(***)");
     assert_eq!(a.headers, [("x-team".to_owned(), "blue".to_owned())]);
     assert_eq!(a.forward, ["accept-language", "x-request-id"]);

@@ -48,6 +48,12 @@ const OWN: &[Key] = &[
         "end a process that is not used for this long; 10m by default; exec: only",
     ),
     inner("lifetime", Kind::Duration, "", "end a process after this time; exec: only"),
+    inner(
+        "batches",
+        Kind::Flag,
+        "true",
+        "send a batch of a caller as a batch; http: and https: only, others need none",
+    ),
     live(
         "token",
         Kind::Secret,

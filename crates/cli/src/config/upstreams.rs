@@ -31,6 +31,8 @@ pub(crate) struct UpstreamConfig {
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) idle: Option<Duration>,
     pub(crate) lifetime: Option<Duration>,
+    /// Whether batches of callers are sent as batches.
+    pub(crate) batches: bool,
     pub(crate) token: Option<Secret>,
     pub(crate) headers: Vec<(String, String)>,
     /// Headers of callers to pass on.
@@ -131,6 +133,7 @@ pub(crate) enum Sticky {
 /// Keys that only some URLs have: which ones, and how people say it.
 const TRANSPORT_KEYS: &[(&[&str], &[&str], &str)] = &[
     (&["env", "cwd", "idle", "lifetime"], &["exec"], "an `exec:` URL"),
+    (&["batches"], &["http", "https"], "an http or https URL"),
     (&["token", "headers", "forward"], &["http", "https", "ws", "wss"], "an http, https, ws or wss URL"),
     (
         &["tls.ca", "tls.cert", "tls.key", "tls.insecure"],
@@ -171,6 +174,7 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
         cwd: cwd(reader, &nodes),
         idle: optional_time(reader, "idle"),
         lifetime: optional_time(reader, "lifetime"),
+        batches: reader.flag("batches"),
         token: reader.text("token").map(Secret::from),
         headers: reader.pairs("headers", nodes::header_name, text),
         forward: reader.parsed::<http::HeaderName>("forward").iter().map(ToString::to_string).collect(),

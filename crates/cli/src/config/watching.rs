@@ -78,8 +78,7 @@ impl Running {
         if !fixed.is_empty() {
             let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
             let what = format!("{} changed, which a running server cannot apply", names.join(", "));
-            let advice =
-                format!("restart the server without interruption: `kill -USR2 {}`", std::process::id());
+            let advice = format!("restart the server without downtime: `kill -USR2 {}`", std::process::id());
             return Err(Failure::new(crate::exit::Exit::Configuration, what).advise(advice));
         }
         let mut changes: Vec<String> = live.iter().map(|key| key.path.to_owned()).collect();
@@ -103,7 +102,7 @@ impl Running {
         let draining = before.draining(&gate);
         if !draining.is_empty() {
             let time = next.drain_time.as_secs_f64();
-            changes.push(format!("{} ending within {time} s", draining.join(", ")));
+            changes.push(format!("draining {} for up to {time} s", draining.join(" and ")));
         }
         drop(before);
         // From here on, calls take the new way, with the new rules.

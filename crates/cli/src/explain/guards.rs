@@ -58,7 +58,7 @@ impl Guards {
     ) -> Result<(Subject, ControlFlow<Conclusion>), String> {
         let subject = Subject::parse(who, &self.roles)?;
         let Some(authentication) = &self.authentication else {
-            let detail = "no credentials are configured, so callers are not known";
+            let detail = "authentication is not configured, so all callers are anonymous";
             steps.push(Step::new("identity", "anonymous", detail));
             return Ok((subject.anonymous(), ControlFlow::Continue(())));
         };
@@ -75,7 +75,7 @@ impl Guards {
         let how = match (&owner, subject.user()) {
             (Some(owner), _) => format!("by {}", proof(owner.proof)),
             (None, Some(_)) if !self.has_issuers => "no token or key is listed for this caller".to_owned(),
-            (None, _) => "by any credential that says so".to_owned(),
+            (None, _) => "by any credential that grants this".to_owned(),
         };
         let subject = match owner {
             Some(owner) => subject.with_credential(&owner),
@@ -106,11 +106,10 @@ impl Guards {
         let waiting = self.shedding.as_ref().map_or(0, Shedding::waiting);
         let queue = match (&self.shedding, waiting) {
             (None, _) => String::new(),
-            (Some(_), 0) => ", no calls wait".to_owned(),
-            (Some(_), count) => format!(", {count} calls wait"),
+            (Some(_), 0) => ", queue empty".to_owned(),
+            (Some(_), count) => format!(", {count} queued"),
         };
-        let detail =
-            format!("messages of up to {} KB, calls of up to {:?}{queue}", self.body >> 10, self.timeout);
+        let detail = format!("request limit {} KB, timeout {:?}{queue}", self.body >> 10, self.timeout);
         steps.push(Step::new("server", "pass", detail));
         if let Some(time) = self.idempotency {
             let detail = format!("with an idempotency key, the answer is kept for {time:?}");
@@ -141,7 +140,7 @@ impl Guards {
                 steps.push(Step::new(
                     "access",
                     "allow",
-                    "it shows callers what they may call, without a rule",
+                    "always allowed: it shows callers what they may call",
                 ));
                 return ControlFlow::Continue(());
             }

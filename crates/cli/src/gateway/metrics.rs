@@ -10,12 +10,12 @@ pub(crate) fn metered(metrics: Metrics, gated: &Gated) -> Metrics {
     let metrics = metrics
         .with_counters(
             "switchboard_upstream_calls_total",
-            "Calls sent to a server of an upstream, with retries and hedges.",
+            "Calls sent to a server of an upstream, including retries and hedges.",
             by_node(gated, |node| Some(node.calls as f64)),
         )
         .with_counters(
             "switchboard_upstream_errors_total",
-            "Calls that a server of an upstream failed. Ordinary errors of methods do not count.",
+            "Calls to a server of an upstream that failed. Errors that methods return do not count.",
             by_node(gated, |node| Some(node.failures as f64)),
         )
         .with_gauges(
@@ -71,7 +71,7 @@ fn policies(metrics: Metrics, gated: &Gated) -> Metrics {
         )
         .with_counters(
             "switchboard_upstream_cache_total",
-            "Calls that the cache of an upstream answered, or not.",
+            "Cache lookups of an upstream, by result.",
             by_upstream(gated, |upstream| {
                 let of = |result: &str, count: u64| (vec![("result", result.to_owned())], count as f64);
                 let numbers = upstream.cache().into_iter();

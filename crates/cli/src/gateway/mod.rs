@@ -44,8 +44,8 @@ that keeps a connection, and once for all others. MCP servers have a session for
 and `=shared` change that.
 
 The configuration file has more: several servers for one upstream, health checks, retries, caches, routes. `switchboard config schema` \
-describes every key. SIGHUP, or a change of the file, applies other upstreams and routes to new calls. SIGUSR2 starts the gateway again, \
-for instance in a new version, and lets the new process take over without refusing a connection.";
+describes every key. On SIGHUP, or when the file changes, new calls use the new upstreams and routes. SIGUSR2 starts a new process, \
+for example after an upgrade, which takes over without refusing connections.";
 
 /// Forwards calls to one or many JSON-RPC servers, over any transport, and guards and observes them like `serve`.
 #[derive(Debug, Args)]

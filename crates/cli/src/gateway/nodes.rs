@@ -138,6 +138,7 @@ fn link(node: &NodeConfig, upstream: &UpstreamConfig) -> Link {
         .with_forward(names.collect::<AllowedNames>())
         .with_idle(if is_program { Some(upstream.idle.unwrap_or(IDLE)) } else { upstream.idle })
         .with_lifetime(upstream.lifetime)
+        .with_batches(upstream.batches && !upstream.is_v1 && matches!(node.scheme(), "http" | "https"))
 }
 
 /// A server inside this process: the demo, or answers made up from a document.

@@ -182,7 +182,7 @@ impl Pins {
         let Some(path) = &self.0.file else { return };
         if let Err(error) = file::write(path, &state.approved) {
             let path = path.display();
-            tracing::warn!(%error, %path, "cannot write the pinned tools: they are forgotten at the end");
+            tracing::warn!(%error, %path, "cannot save the pinned tools; they will be lost when the gateway exits");
         }
     }
 }
@@ -222,7 +222,7 @@ impl Pinned {
 
     fn report(&self, tool: &ToolDefinition, is_new: bool) {
         let method = format!("{}{}", self.prefix, tool.name);
-        let what = if is_new { "a new tool" } else { "a tool says something else about itself than before" };
+        let what = if is_new { "a new tool" } else { "the definition of a tool has changed" };
         let (upstream, is_held) = (&self.upstream, self.holds);
         tracing::warn!(tool = method, upstream, is_held, "{what}");
         let reason = if is_new { "it is new" } else { "its description, schema or annotations have changed" };

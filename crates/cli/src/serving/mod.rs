@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use switchboard::audit::Audit;
 use switchboard::carrier::Url;
+use switchboard::gateway::Batches;
 use switchboard::log::CallLog;
 use switchboard::metrics::Metrics;
 use switchboard::observer::SharedObserver;
@@ -73,7 +74,8 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         Some(admin) => Some(admin.metrics().clone()),
         None => telemetry.is_some().then(counted),
     };
-    let observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref());
+    let mut observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref());
+    observers.extend(gated.is_some().then(|| Batches.into()));
     assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
     assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
     assembly.watch(admin.as_ref());

@@ -82,7 +82,7 @@ impl Takeover {
             }
             let Some(successor) = &self.successor else {
                 output::note(
-                    "SIGUSR2: a server over standard input and output cannot be replaced; it goes on.\n",
+                    "SIGUSR2 ignored: a server over standard input and output cannot be replaced.\n",
                 );
                 continue;
             };
@@ -99,7 +99,9 @@ impl Takeover {
                     return End::Replaced;
                 }
                 Err(reason) => {
-                    output::note(&format!("The new process did not start: {reason}. This one goes on.\n"));
+                    output::note(&format!(
+                        "The new process did not start: {reason}. This process keeps serving.\n"
+                    ));
                 }
             }
         }

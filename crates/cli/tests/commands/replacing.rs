@@ -167,7 +167,7 @@ fn a_gateway_with_another_file_takes_over_and_one_that_cannot_start_does_not() {
     assert!(adds());
     fs::write(&file, good.replace("url", "ulr")).unwrap();
     gateway.signal("USR2");
-    let said = gateway.read_until("This one goes on.");
+    let said = gateway.read_until("This process keeps serving.");
     assert!(said.contains("unknown key `ulr`") && said.contains("did not start"), "{said}");
     assert!(adds());
     // What a running server cannot apply.

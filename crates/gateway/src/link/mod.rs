@@ -1,5 +1,6 @@
 //! Connections to a node.
 
+mod batches;
 mod expiring;
 mod open;
 mod opened;
@@ -12,6 +13,8 @@ use std::time::Duration;
 use switchboard_core::{AllowedNames, CallError, Connections, Peer, Service, Session, Upstream};
 use switchboard_transport::Dial;
 
+pub use self::batches::Batches;
+use self::batches::Batching;
 use self::expiring::Expiring;
 pub use self::open::OpenConnections;
 use self::opened::Opened;
@@ -31,6 +34,8 @@ pub struct Link {
     pub idle: Option<Duration>,
     /// Ends a connection, and a process with it, after this time. Calls in progress are finished.
     pub lifetime: Option<Duration>,
+    /// Sends calls of a caller's batch together, as [`Batches`] says: off by default. For HTTP, where each call is a request otherwise.
+    pub batches: bool,
     open: OpenConnections,
 }
 
@@ -41,6 +46,7 @@ impl Default for Link {
             forward: AllowedNames::default(),
             idle: None,
             lifetime: None,
+            batches: false,
             open: OpenConnections::default(),
         }
     }
@@ -75,6 +81,13 @@ impl Link {
         self
     }
 
+    /// Sets [`batches`](Link::batches).
+    #[must_use]
+    pub fn with_batches(mut self, batches: bool) -> Link {
+        self.batches = batches;
+        self
+    }
+
     /// Counts the connections that it has made and that are open.
     #[must_use]
     pub fn open(&self) -> &OpenConnections {
@@ -92,6 +105,7 @@ impl Link {
     pub fn upstream(&self, dial: Dial) -> Upstream {
         let shared = Arc::new(Starts::new(dial.url().scheme() == "exec"));
         let (idle, lifetime, open) = (self.idle, self.lifetime, self.open.clone());
+        let batches = self.batches;
         let opened = Arc::<Opened>::default();
         let connect = move |session: Option<&Session>, calls_back: Arc<dyn Service>| {
             let starts = session.map_or_else(|| Arc::clone(&shared), |session| shared.of_session(session));
@@ -101,6 +115,7 @@ impl Link {
                 starts.may_start()?;
                 match dial.connect().await {
                     Ok(peer) => {
+                        let peer = if batches { Batching::around(peer) } else { peer };
                         let connection = Expiring::new(peer, open.open(), starts, idle, lifetime);
                         opened.add(connection.shared());
                         Ok(Peer::new(connection))
@@ -117,8 +132,8 @@ impl Link {
             .with_call_metadata(self.forward.clone())
     }
 
-    /// Connects once, for a protocol with its own sessions. [`connections`](Link::connections) and [`forward`](Link::forward) do not
-    /// matter.
+    /// Connects once, for a protocol with its own sessions. [`connections`](Link::connections) and [`forward`](Link::forward) have no
+    /// effect.
     ///
     /// # Errors
     ///

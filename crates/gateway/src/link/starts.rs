@@ -58,7 +58,7 @@ impl Starts {
         match left.filter(|left| !left.is_zero()) {
             None => Ok(()),
             Some(left) => {
-                let text = format!("the server failed lately; next attempt in {:.1} s", left.as_secs_f64());
+                let text = format!("the server failed recently; next attempt in {:.1} s", left.as_secs_f64());
                 Err(CallError::Unreachable(text.into()))
             }
         }

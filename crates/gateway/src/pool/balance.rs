@@ -24,7 +24,7 @@ pub enum Balance {
 impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Balance::PowerOfTwo => "of two at random, the less busy one",
+            Balance::PowerOfTwo => "the less busy of two random servers",
             Balance::RoundRobin => "one after the other",
         })
     }
@@ -108,7 +108,7 @@ impl Picker {
         now: Instant,
     ) -> (Option<usize>, String) {
         if let [only] = candidates {
-            return (Some(*only), "the best one that is available".to_owned());
+            return (Some(*only), "the best available server".to_owned());
         }
         match (&self.sticky, self.balance) {
             (Some(Sticky::Session), _) => (None, "each session stays with one".to_owned()),

@@ -177,7 +177,7 @@ async fn an_open_breaker_refuses_by_its_explanation_as_it_does() {
     );
     assert!(open.steps.iter().all(|step| step.step != "node"), "no server is asked: {open:?}");
     tokio::time::advance(Duration::from_secs(5)).await;
-    assert_eq!(step(&gateway.explain(&call()), "breaker").0, "half open");
+    assert_eq!(step(&gateway.explain(&call()), "breaker").0, "half-open");
     // An explanation is not the call that is let through.
     bad.set(Mood::Answers);
     assert_eq!(name(&gateway.call(&call()).await), "bad");

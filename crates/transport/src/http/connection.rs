@@ -499,7 +499,7 @@ mod tests {
             size_of::<R>()
         }
         let size = size_of_output(|caller, request: Request<Incoming>| caller.answer(request));
-        assert!(size <= 648, "{size}");
+        assert!(size <= 680, "{size}");
     }
 
     const PLAIN: &str =

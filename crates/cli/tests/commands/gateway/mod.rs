@@ -1,6 +1,7 @@
 //! `switchboard gateway`: calls cross to servers behind it.
 
 mod agents;
+mod batches;
 mod children;
 mod discovery;
 mod examples;

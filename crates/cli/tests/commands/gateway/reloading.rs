@@ -149,10 +149,10 @@ fn a_program_is_kept_when_only_policies_change() {
     };
     let before = pids();
     let said = reloading.change(&format!("{tool}timeout = \"5s\"\n"), "Configuration reloaded");
-    assert!(said.contains("upstream tool changed") && !said.contains("ending"), "{said}");
+    assert!(said.contains("upstream tool changed") && !said.contains("draining"), "{said}");
     assert_eq!(pids(), before);
     let said = reloading.change(&format!("{tool}env = {{ A = \"b\" }}\n"), "Configuration reloaded");
-    assert!(said.contains("tool ending within"), "{said}");
+    assert!(said.contains("draining tool for up to"), "{said}");
     let after = pids();
     assert!(after.0 != before.0 && after.1 != before.1, "{before:?} {after:?}");
 }
@@ -192,7 +192,7 @@ fn streams_of_a_removed_upstream_end_by_themselves_or_with_the_drain_time() {
         let changed = Instant::now();
         let other = format!("{drain}[upstream.other]\nurl = \"{url}\"\n");
         let said = reloading.change(&other, "Configuration reloaded");
-        assert!(said.contains("web ending within 2 s"), "{said}");
+        assert!(said.contains("draining web for up to 2 s"), "{said}");
         assert_eq!(runtime.block_on(short).unwrap(), (10, None), "{url}");
         let (count, error) = runtime.block_on(endless).unwrap();
         let took = changed.elapsed();

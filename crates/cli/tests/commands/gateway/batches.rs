@@ -1,0 +1,58 @@
+//! Batches of callers: split over upstreams, joined in order, and sent on as batches over HTTP.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use super::call;
+use crate::program::{Serving, program};
+
+/// The answer to a POST.
+fn post(url: &str, body: &str) -> String {
+    let place = url.strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut stream = TcpStream::connect(place).unwrap();
+    let head = "content-type: application/json\r\nconnection: close";
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nhost: {place}\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// What a server logs of a batch of four calls to it and one to another, behind a gateway with these options.
+fn logged(options: &[&str]) -> String {
+    let mut server = Serving::spawn(program(&["serve", "--listen", "http://127.0.0.1:0", "-v"]));
+    let other = Serving::spawn(program(&["serve", "--listen", "http://127.0.0.1:0"]));
+    let (one, two) = (format!("one={}", server.url()), format!("two={}", other.url()));
+    let arguments = [&["gateway", &one, &two, "--listen", "http://127.0.0.1:0"], options].concat();
+    let gateway = Serving::spawn(program(&arguments));
+    let entry = |method: &str, id: u32| {
+        format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":[{id},1],"id":{id}}}"#)
+    };
+    let methods = ["one/math/add", "two/math/add", "one/math/add", "one/missing", "one/math/add"];
+    let entries: Vec<String> = (1..).zip(methods).map(|(id, method)| entry(method, id)).collect();
+    let answer = post(&gateway.url(), &format!("[{}]", entries.join(",")));
+    let expected = r#"{"jsonrpc":"2.0","id":1,"result":2},{"jsonrpc":"2.0","id":2,"result":3},{"jsonrpc":"2.0","id":3,"result":4}"#;
+    assert!(answer.starts_with(&format!("[{expected},")), "{answer}");
+    assert!(answer.contains(r#""id":4,"error":{"code":-32601"#), "{answer}");
+    assert!(answer.ends_with(r#"{"jsonrpc":"2.0","id":5,"result":6}]"#), "{answer}");
+    assert_eq!(call(&server.url(), &["getUser", "1"]).0, Some(0));
+    server.read_until("getUser")
+}
+
+#[test]
+fn a_batch_is_one_request_to_each_server_over_http() {
+    let log = logged(&[]);
+    assert_eq!(log.matches(r#""event":"batch""#).count(), 1, "{log}");
+    assert_eq!(log.matches("math/add").count(), 3, "{log}");
+}
+
+#[test]
+fn a_server_that_is_to_get_no_batches_gets_none() {
+    let log = logged(&["--set", "upstream.one.batches=false"]);
+    assert_eq!(log.matches(r#""event":"batch""#).count(), 0, "{log}");
+    assert_eq!(log.matches("math/add").count(), 3, "{log}");
+}
