@@ -148,7 +148,7 @@ impl Assembly {
 
     /// The gateway, if calls are forwarded.
     pub(crate) fn gateway(&self) -> Option<&Gated> {
-        self.served.gateway()
+        self.served.gated()
     }
 
     /// The methods of a gateway with these upstreams, which are not in use yet.

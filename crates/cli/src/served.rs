@@ -74,14 +74,6 @@ impl Served {
         discovery.build_with_handle(methods).map_err(|error| Failure::usage(error.to_string()))
     }
 
-    /// The gateway, if that is where the methods come from.
-    pub(crate) fn gateway(&self) -> Option<&Gated> {
-        match self {
-            Served::Gateway(gated) => Some(gated),
-            Served::Demo | Served::Mcp(_) => None,
-        }
-    }
-
     /// Calls this function when the methods have changed.
     pub(crate) fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
         match self {

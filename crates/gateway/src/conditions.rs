@@ -33,7 +33,7 @@ pub struct Conditions {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unmet<'a> {
     Caller(&'a [Who]),
-    Header(&'a str, &'a str),
+    Header(&'a str),
 }
 
 impl Conditions {
@@ -85,7 +85,7 @@ impl Conditions {
         }
         let has = |name: &str, value: &str| call.cx.metadata().text(name).is_some_and(|given| given == value);
         let missing = self.headers.iter().find(|(name, value)| !has(name, value));
-        missing.map(|(name, value)| Unmet::Header(name, value))
+        missing.map(|(name, _)| Unmet::Header(name))
     }
 
     /// Whether a call meets all of them; chance decides anew each time.
@@ -108,7 +108,8 @@ impl fmt::Display for Unmet<'_> {
                 let who: Vec<String> = who.iter().map(ToString::to_string).collect();
                 write!(f, "only for {}", who.join(", "))
             }
-            Unmet::Header(name, value) => write!(f, "only with the header {name}: {value}"),
+            // The value may be a secret.
+            Unmet::Header(name) => write!(f, "only with the right value of the header {name}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use switchboard_core::{Call, ErrorObject};
+use switchboard_core::{Call, ErrorObject, Json};
 pub use switchboard_layers::explain::{Conclusion, Explain, Step};
 
 use crate::backend::Backend;
@@ -22,11 +22,13 @@ pub struct Explanation {
     pub upstream: Option<Arc<str>>,
     /// The call as that upstream would get it.
     pub call: Option<Call>,
+    /// Its params for people: what the route sets, which may be secrets, is `***`.
+    pub shown: Option<Json>,
 }
 
 impl Explanation {
     fn refused(steps: Vec<Step>, error: ErrorObject) -> Explanation {
-        Explanation { steps, conclusion: Conclusion::Refused(error), upstream: None, call: None }
+        Explanation { steps, conclusion: Conclusion::Refused(error), upstream: None, call: None, shown: None }
     }
 }
 
@@ -52,12 +54,13 @@ impl Gateway {
                 ..Explanation::refused(steps, error)
             };
         }
-        explain_rewrite(route, call, &inside, &mut steps);
+        let shown = shown(route, backend, call);
+        explain_rewrite(route, call, &inside, shown.as_ref(), &mut steps);
         let conclusion = match Gateway::stack(route, backend).explain(&inside, &mut steps) {
             ControlFlow::Break(conclusion) => conclusion,
             ControlFlow::Continue(()) => Conclusion::Sent { server: None },
         };
-        Explanation { steps, conclusion, upstream: Some(backend.name.clone()), call: Some(inside) }
+        Explanation { steps, conclusion, upstream: Some(backend.name.clone()), call: Some(inside), shown }
     }
 
     /// Adds the routes that match the method, and returns the one that the call takes. Where chance decides, it is the more probable one.
@@ -119,10 +122,23 @@ impl Gateway {
     }
 }
 
+/// The params that an upstream would get, without what the route sets.
+fn shown(route: Option<&Route>, backend: &Backend, call: &Call) -> Option<Json> {
+    let (masked, mut shown) = (route.map(Route::masked), call.clone());
+    Gateway::prepare(masked.as_ref(), backend, &mut shown, call.method.as_str()).ok()?;
+    shown.params
+}
+
 /// Adds how the call is changed on its way.
-fn explain_rewrite(route: Option<&Route>, call: &Call, inside: &Call, steps: &mut Vec<Step>) {
+fn explain_rewrite(
+    route: Option<&Route>,
+    call: &Call,
+    inside: &Call,
+    shown: Option<&Json>,
+    steps: &mut Vec<Step>,
+) {
     let (is_renamed, is_changed) = (call.method != inside.method, call.params != inside.params);
-    let params = || inside.params.as_ref().map_or("none", |params| params.as_str());
+    let params = || shown.map_or("none", Json::as_str);
     let detail = match (is_renamed, is_changed) {
         (false, false) => return,
         (true, false) => format!("sent as {}", inside.method),

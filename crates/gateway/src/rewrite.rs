@@ -29,6 +29,13 @@ impl Rewrite {
         self
     }
 
+    /// The same with other values, which can be shown: those that are set may be secrets.
+    pub(crate) fn masked(&self) -> Rewrite {
+        let mask = |(pointer, _): &(Box<str>, Value)| (pointer.clone(), Value::from("***"));
+        let (default, set) = (self.default.iter().map(mask).collect(), self.set.iter().map(mask).collect());
+        Rewrite { drop: self.drop.clone(), default, set }
+    }
+
     /// Sets the value at this place.
     #[must_use]
     pub fn set(mut self, pointer: impl Into<Box<str>>, value: Value) -> Rewrite {

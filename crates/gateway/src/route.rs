@@ -112,6 +112,11 @@ impl Route {
         self
     }
 
+    /// The same without the values that it sets, to show what it does.
+    pub(crate) fn masked(&self) -> Route {
+        Route { rewrite: self.rewrite.masked(), ..self.clone() }
+    }
+
     pub(crate) fn literal(&self) -> Option<&str> {
         self.pattern.literal()
     }

@@ -130,11 +130,12 @@ impl UpstreamRecord {
 }
 
 fn state(nodes: &[NodeStatus], breaker: Option<&str>) -> &'static str {
-    let is_up = |node: &&NodeStatus| node.skipped.is_none() && node.failed_in_a_row == 0;
-    match nodes.iter().filter(is_up).count() {
+    let is_available = |node: &&NodeStatus| node.skipped.is_none();
+    let is_up = |node: &NodeStatus| node.skipped.is_none() && node.failed_in_a_row == 0;
+    match nodes.iter().filter(is_available).count() {
         _ if breaker == Some("open") => "down",
         0 => "down",
-        up if up < nodes.len() || breaker == Some("half-open") => "degraded",
+        _ if breaker == Some("half-open") || !nodes.iter().all(is_up) => "degraded",
         _ => "up",
     }
 }

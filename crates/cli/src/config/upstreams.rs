@@ -133,7 +133,6 @@ pub(crate) enum Sticky {
 /// Keys that only some URLs have: which ones, and how people say it.
 const TRANSPORT_KEYS: &[(&[&str], &[&str], &str)] = &[
     (&["env", "cwd", "idle", "lifetime"], &["exec"], "an `exec:` URL"),
-    (&["batches"], &["http", "https"], "an http or https URL"),
     (&["token", "headers", "forward"], &["http", "https", "ws", "wss"], "an http, https, ws or wss URL"),
     (
         &["tls.ca", "tls.cert", "tls.key", "tls.insecure"],

@@ -106,13 +106,13 @@ impl Report {
 
     /// Of a call to an upstream, after these steps.
     pub(super) fn of(question: &Question, mut steps: Vec<Step>, explanation: Explanation) -> Report {
-        let Explanation { steps: more, conclusion, upstream, call, .. } = explanation;
+        let Explanation { steps: more, conclusion, upstream, call, shown, .. } = explanation;
         steps.extend(more);
         let mut report = Report::new(question, steps, conclusion);
         report.upstream = upstream.map(|name| name.to_string());
         report.sent = call
             .filter(|_| report.outcome == End::Sent)
-            .map(|call| Sent { method: call.method.to_string(), params: call.params });
+            .map(|call| Sent { method: call.method.to_string(), params: shown });
         report
     }
 

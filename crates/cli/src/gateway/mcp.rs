@@ -43,6 +43,8 @@ pub(super) struct Reach {
     pub(super) dial: Dial,
     /// Ends connections of clients that do not use them.
     pub(super) link: Link,
+    /// The upstream that it belongs to.
+    pub(super) name: Arc<str>,
     /// Decides which tools are offered.
     pub(super) pinned: Option<Arc<Pinned>>,
 }
@@ -53,13 +55,10 @@ impl Reach {
     }
 
     async fn connect(self, connector: Connector) -> Result<Methods, CallError> {
-        let Reach { dial, link, pinned } = self.clone();
+        let Reach { dial, link, pinned, .. } = self.clone();
         let client = match self.is_http() {
             true => connector.dial(dial).await?,
-            false => {
-                let connect = move |calls_back| link.connect(dial.clone().with_service(calls_back));
-                connector.over(connect).await?
-            }
+            false => connector.over(link.connector(dial)).await?,
         };
         match pinned {
             Some(pinned) => Methods::approved(&client, pinned).await,
@@ -84,7 +83,8 @@ impl McpServer {
     pub(super) fn start(reach: Reach, is_per_client: bool) -> McpServer {
         let (shared, is_http) = (Arc::<Shared>::default(), reach.is_http());
         // It has to be there when tools change, so it does not end.
-        let lasting = Reach { link: Link::default(), ..reach.clone() };
+        let link = reach.link.clone().with_idle(None).with_lifetime(None);
+        let lasting = Reach { link, ..reach.clone() };
         let connecting = tokio::spawn(follow(lasting, Arc::clone(&shared))).abort_handle();
         let sessions =
             is_per_client.then(|| Sessions::new(move |connector| reach.clone().connect(connector)));
@@ -137,7 +137,7 @@ async fn follow(reach: Reach, shared: Arc<Shared>) {
         match reach.clone().connect(Connector::default()).await {
             Ok(methods) => break methods,
             Err(error) => {
-                tracing::warn!(%error, "cannot connect to the MCP server");
+                tracing::warn!(upstream = &*reach.name, %error, "cannot connect to the MCP server");
                 shared.failed.send_replace(Some(error.to_string()));
             }
         }

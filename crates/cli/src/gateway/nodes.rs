@@ -60,9 +60,10 @@ pub(super) fn mcp_pool(
     let mut first = None;
     for node in upstream.nodes.iter().flat_map(|node| std::iter::repeat_n(node, copies)) {
         let dial = dial(node, upstream, config)?;
-        let reach = Reach { dial, link: link(node, upstream), pinned: pinned.clone() };
-        let server = McpServer::start(reach, is_per_client);
-        let built = Node::new(node.shown.as_str(), server.clone());
+        let (link, name) = (link(node, upstream), upstream.name.as_str().into());
+        let open = link.open().clone();
+        let server = McpServer::start(Reach { dial, link, name, pinned: pinned.clone() }, is_per_client);
+        let built = Node::new(node.shown.as_str(), server.clone()).counting(open);
         builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));
         first.get_or_insert(server);
     }

@@ -5,7 +5,7 @@
 
 mod file;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,8 +49,8 @@ struct Upstream {
     holds: bool,
     /// The tools as they were listed last.
     current: BTreeMap<String, ToolDefinition>,
-    /// What was reported already: sessions that began earlier may still list older tools.
-    reported: HashSet<String>,
+    /// What was reported last of each tool: sessions that began earlier may still list older ones.
+    reported: HashMap<String, String>,
 }
 
 /// What tools said when they were approved, by upstream and name.
@@ -92,13 +92,16 @@ impl Pins {
     /// What decides about the tools of this upstream, if they are pinned.
     pub(super) fn of(&self, upstream: &UpstreamConfig) -> Option<Pinned> {
         let holds = match upstream.pin {
-            Pin::Off => return None,
+            Pin::Off => {
+                self.state().upstreams.remove(&upstream.name);
+                return None;
+            }
             Pin::Report => false,
             Pin::Hold => true,
         };
         let (name, prefix) = (upstream.name.clone(), upstream.prefix.clone());
         let known =
-            Upstream { prefix: prefix.clone(), holds, current: BTreeMap::new(), reported: HashSet::new() };
+            Upstream { prefix: prefix.clone(), holds, current: BTreeMap::new(), reported: HashMap::new() };
         self.state().upstreams.insert(name.clone(), known);
         Some(Pinned { pins: self.clone(), upstream: name, prefix, holds })
     }
@@ -149,7 +152,8 @@ impl Pins {
         let State { upstreams, approved } = &mut *state;
         let mut names = Vec::new();
         for (name, upstream) in upstreams.iter() {
-            let approved = approved.entry(name.clone()).or_default();
+            // Those that have not listed anything yet are still to be seen for the first time.
+            let Some(approved) = approved.get_mut(name) else { continue };
             for (tool, current) in &upstream.current {
                 let method = format!("{}{tool}", upstream.prefix);
                 if patterns.iter().any(|pattern| pattern.matches(&method))
@@ -242,10 +246,13 @@ impl Approval for Pinned {
         let mut reported = Vec::new();
         for tool in tools {
             let pinned = approved.get(&tool.name);
-            if pinned != Some(&tool.members) && upstream.reported.insert(tool.digest.clone()) {
-                reported.push((*tool, pinned.is_none()));
+            if pinned == Some(&tool.members) || upstream.reported.get(&tool.name) == Some(&tool.digest) {
+                continue;
             }
+            upstream.reported.insert(tool.name.clone(), tool.digest.clone());
+            reported.push((*tool, pinned.is_none()));
         }
+        upstream.reported.retain(|name, _| tools.iter().any(|tool| tool.name == *name));
         upstream.current = tools.iter().map(|tool| (tool.name.clone(), (*tool).clone())).collect();
         if is_first {
             self.pins.keep(&state);

@@ -108,9 +108,9 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         upstreams: &upstreams,
     });
     tokio::spawn(memory::give_back());
-    if let Some(live) = assembly.live() {
-        tokio::spawn(config::reload(origin, config, methods, live, assembly));
-    }
+    let live = assembly.live();
+    let reload = |live| AbortOnDrop(tokio::spawn(config::reload(origin, config, methods, live, assembly)));
+    let reloading = live.map(reload);
     let mut serving = tokio::spawn(server.serve());
     if let Some(admin) = &admin {
         admin.serves(&urls, handle.clone(), serving.abort_handle());
@@ -121,7 +121,9 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     tokio::select! {
         // With --stdio it may end by itself.
         _ = &mut serving => {}
-        end = takeover.until_end(&mut signals) => {
+        end = takeover.until_end(&mut signals, &handle) => {
+            // A successor follows the file from now on.
+            drop(reloading);
             tokio::spawn(signals.end_at_next());
             admin.iter().for_each(Admin::drain);
             // Who connects now finds nobody, or the successor.
@@ -130,6 +132,11 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
             let _ = serving.await;
         }
     }
+    finish(telemetry, &logs, written).await
+}
+
+/// Sends and writes what is left.
+async fn finish(telemetry: Option<Telemetry>, logs: &Logs, written: Written) -> Result<(), Failure> {
     if let Some(telemetry) = telemetry {
         telemetry.shut_down(LINGER).await;
     }

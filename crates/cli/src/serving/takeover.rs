@@ -74,10 +74,15 @@ impl Takeover {
 
     /// Waits until the server is to end.
     #[cfg(unix)]
-    pub(super) async fn until_end(&mut self, signals: &mut Signals) -> End {
+    pub(super) async fn until_end(&mut self, signals: &mut Signals, server: &Handle) -> End {
         loop {
             tokio::select! {
                 () = signals.next() => return stopped(),
+                // By an operator.
+                () = server.requested() => {
+                    supervisor::stopping();
+                    return End::Stopped;
+                }
                 _ = self.asked.recv() => {}
             }
             let Some(successor) = &self.successor else {
@@ -108,9 +113,11 @@ impl Takeover {
     }
 
     #[cfg(not(unix))]
-    pub(super) async fn until_end(&mut self, signals: &mut Signals) -> End {
-        signals.next().await;
-        stopped()
+    pub(super) async fn until_end(&mut self, signals: &mut Signals, server: &Handle) -> End {
+        tokio::select! {
+            () = signals.next() => stopped(),
+            () = server.requested() => End::Stopped,
+        }
     }
 }
 

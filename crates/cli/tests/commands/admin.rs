@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -197,6 +198,25 @@ fn to_change_something_takes_the_socket_or_a_caller_that_is_named() {
         assert_ne!(code, Some(0), "{stderr}");
     }
     assert_eq!(json(&admin, &[&change[..], &["--token", ALICE]].concat()), true);
+}
+
+#[test]
+fn a_server_that_drains_refuses_new_clients_while_calls_finish() {
+    let folder = Folder::new("drain");
+    let socket = format!("unix:{}", folder.file("admin.sock"));
+    let serving = Serving::start(&["--admin", &socket]);
+    let mut slow = program(&["call", &serving.url(), "wait", "60"]).stderr(Stdio::null()).spawn().unwrap();
+    while first_item(&socket, &["admin/stats", "every=100ms"])["inFlight"] != 1 {}
+    assert_eq!(json(&socket, &["admin/drain", "within=60s"]), true);
+    let place = serving.url().replace("http://", "");
+    let begun = Instant::now();
+    while TcpStream::connect(&place).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "connections are still accepted");
+    }
+    assert_eq!(json(&socket, &["admin/info"])["draining"], true);
+    slow.kill().unwrap();
+    slow.wait().unwrap();
+    assert!(serving.wait().0.success());
 }
 
 #[test]

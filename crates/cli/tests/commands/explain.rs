@@ -135,6 +135,8 @@ fn a_running_gateway_tells_its_state() {
     let admin = serving.banner.lines().find_map(|line| line.strip_prefix("Admin on ")).unwrap().to_owned();
     let explain = |words: &[&str]| explained(&[&["--admin", &admin, "--as", "alice"], words].concat()).0;
     let call = |words: &[&str]| run(&[&["call", &serving.url(), "--token", ALICE], words].concat());
+    // What a route sets may be a secret.
+    assert_eq!(explain(&["sum", "b=1"])["sent"]["params"], json!({"a": "***", "b": 1}));
     let before = explain(&["web/math/multiply", "2", "3"]);
     assert_eq!((&step(&before, "cache")["outcome"], &before["outcome"]), (&json!("miss"), &json!("sent")));
     assert_eq!((&before["upstream"], &before["sent"]["method"]), (&json!("web"), &json!("math/multiply")));

@@ -7,6 +7,7 @@ mod opened;
 mod probe;
 mod starts;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ use self::opened::Opened;
 pub use self::probe::{CallProbe, ConnectProbe};
 use self::starts::Starts;
 use crate::pool::Node;
+
+type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;
 
 /// How connections to a [`Node`] are made, shared and ended.
 #[derive(Clone, Debug)]
@@ -132,18 +135,22 @@ impl Link {
             .with_call_metadata(self.forward.clone())
     }
 
-    /// Connects once, for a protocol with its own sessions. [`connections`](Link::connections) and [`forward`](Link::forward) have no
-    /// effect.
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be reached.
-    pub fn connect(&self, dial: Dial) -> impl Future<Output = Result<Peer, CallError>> + Send + use<> {
+    /// What connects for one client of a protocol with its own sessions. [`connections`](Link::connections) and [`forward`](Link::forward)
+    /// have no effect. After failures, the next attempts wait longer and longer, as with [`upstream`](Link::upstream).
+    pub fn connector(
+        &self,
+        dial: Dial,
+    ) -> impl Fn(Arc<dyn Service>) -> Connecting + Clone + Send + Sync + 'static + use<> {
+        let starts = Arc::new(Starts::new(dial.url().scheme() == "exec"));
         let (idle, lifetime, open) = (self.idle, self.lifetime, self.open.clone());
-        async move {
-            let starts = Arc::new(Starts::new(dial.url().scheme() == "exec"));
-            let peer = dial.connect().await?;
-            Ok(Peer::new(Expiring::new(peer, open.open(), starts, idle, lifetime)))
+        move |calls_back| {
+            let dial = dial.clone().with_service(calls_back);
+            let (starts, open) = (Arc::clone(&starts), open.clone());
+            Box::pin(async move {
+                starts.may_start()?;
+                let peer = dial.connect().await.inspect_err(|_| starts.failed())?;
+                Ok(Peer::new(Expiring::new(peer, open.open(), starts, idle, lifetime)))
+            })
         }
     }
 

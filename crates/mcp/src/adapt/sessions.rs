@@ -3,15 +3,17 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use switchboard_core::{Call, CallError, Context, ErrorObject, Reply, ReplyFuture, Service, Session};
 use tokio::sync::OnceCell;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::methods::Methods;
-use crate::client::Connector;
+use crate::client::{Connector, HANDSHAKE};
 use crate::model::{LogLevel, methods};
 
 /// The methods of an MCP server, where each session of a client has its own session of the server: its questions, log messages and updates
@@ -20,7 +22,7 @@ use crate::model::{LogLevel, methods};
 /// It is for calls of [exclusive](Session::is_exclusive) sessions: others may come from many clients.
 #[derive(Clone)]
 pub struct Sessions {
-    id: u64,
+    owners: Arc<Owners>,
     connect: Arc<Connect>,
 }
 
@@ -36,7 +38,8 @@ impl Sessions {
     {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Sessions { id, connect: Arc::new(move |connector| Box::pin(connect(connector))) }
+        let owners = Arc::new(Owners { id, all: Mutex::default() });
+        Sessions { owners, connect: Arc::new(move |connector| Box::pin(connect(connector))) }
     }
 
     /// Begins the session of a call, unless it has begun. It goes on if the call does not wait for it, because the next call will need it.
@@ -46,7 +49,8 @@ impl Sessions {
         let begun = tokio::spawn(async move {
             let attempt = async {
                 cell.may_begin()?;
-                connect(connector).await.inspect_err(|_| cell.failed())
+                let begun = tokio::time::timeout(HANDSHAKE, connect(connector)).await;
+                begun.unwrap_or(Err(CallError::TimedOut)).inspect_err(|_| cell.failed())
             };
             cell.methods.get_or_try_init(|| attempt).await.cloned()
         });
@@ -56,7 +60,7 @@ impl Sessions {
 
 impl Service for Sessions {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let cell = Own::cell(call.cx.session(), self.id);
+        let cell = Own::cell(call.cx.session(), &self.owners);
         if let Some(methods) = cell.methods.get() {
             return methods.call(call);
         }
@@ -107,15 +111,60 @@ impl Cell {
     }
 }
 
+/// The clients that have sessions of one server. When the server is dropped, these end, even if the clients go on.
+struct Owners {
+    id: u64,
+    all: Mutex<Vec<Weak<Own>>>,
+}
+
+impl Owners {
+    fn add(&self, own: &Arc<Own>) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        // Now and then, so that each addition costs little.
+        if all.len() == all.capacity() {
+            all.retain(|own| own.strong_count() > 0);
+        }
+        all.push(Arc::downgrade(own));
+    }
+}
+
+impl Drop for Owners {
+    fn drop(&mut self) {
+        let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for own in all.iter().filter_map(Weak::upgrade) {
+            let mut cells = own.cells();
+            let place = cells.iter().position(|(id, _)| *id == self.id);
+            let ended = place.map(|place| cells.swap_remove(place));
+            drop(cells);
+            drop(ended);
+        }
+    }
+}
+
 /// The sessions of MCP servers that belong to the session of one client. They end with it.
 #[derive(Default)]
 pub(crate) struct Own {
     cells: Mutex<Vec<(u64, Arc<Cell>)>>,
     is_watched: AtomicBool,
+    /// What tells the servers which log messages are wanted, and that folders have changed: one task each, the latest.
+    level: Telling,
+    roots: Telling,
+}
+
+/// A task that a later one replaces, so that a client cannot start any number of them.
+#[derive(Default)]
+struct Telling(Mutex<Option<AbortHandle>>);
+
+impl Telling {
+    fn replace(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let task = tokio::spawn(task).abort_handle();
+        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
+        before.inspect(AbortHandle::abort);
+    }
 }
 
 impl Own {
-    fn cell(session: &Session, id: u64) -> Arc<Cell> {
+    fn cell(session: &Session, owners: &Owners) -> Arc<Cell> {
         let own = session.get_or_insert_with(Own::default);
         if !own.is_watched.swap(true, Ordering::Relaxed) {
             // A call that waits for its client holds the session, so the session would never be dropped.
@@ -128,11 +177,13 @@ impl Own {
             });
         }
         let mut cells = own.cells();
-        if let Some((_, cell)) = cells.iter().find(|(other, _)| *other == id) {
+        if let Some((_, cell)) = cells.iter().find(|(other, _)| *other == owners.id) {
             return Arc::clone(cell);
         }
         let cell = Arc::<Cell>::default();
-        cells.push((id, Arc::clone(&cell)));
+        cells.push((owners.id, Arc::clone(&cell)));
+        drop(cells);
+        owners.add(&own);
         cell
     }
 
@@ -149,16 +200,20 @@ impl Own {
 
     /// The client wants log messages of this level.
     pub(crate) fn set_level(session: &Session, level: LogLevel) {
-        for methods in Own::begun(session) {
-            tokio::spawn(async move { methods.client().set_level(level).await });
+        let begun = Own::begun(session);
+        if let Some(own) = session.get::<Own>() {
+            own.level.replace(async move {
+                join_all(begun.iter().map(|methods| methods.client().set_level(level))).await;
+            });
         }
     }
 
     /// The folders of the client have changed.
     pub(crate) fn roots_changed(session: &Session) {
-        for methods in Own::begun(session) {
-            tokio::spawn(async move {
-                methods.client().notify(methods::ROOTS_CHANGED).await;
+        let begun = Own::begun(session);
+        if let Some(own) = session.get::<Own>() {
+            own.roots.replace(async move {
+                join_all(begun.iter().map(|methods| methods.client().notify(methods::ROOTS_CHANGED))).await;
             });
         }
     }
@@ -166,7 +221,7 @@ impl Own {
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sessions").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("Sessions").field("id", &self.owners.id).finish_non_exhaustive()
     }
 }
 

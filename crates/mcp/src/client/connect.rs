@@ -22,7 +22,7 @@ use crate::spoken::Features;
 const PROBE: Duration = Duration::from_secs(5);
 
 /// How long the handshake may take: programs such as package runners may have to download the server first.
-const HANDSHAKE: Duration = Duration::from_secs(60);
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(60);
 
 type Connect = dyn Fn(Arc<dyn Service>) -> Connecting + Send + Sync;
 type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;

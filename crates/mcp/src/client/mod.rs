@@ -17,6 +17,7 @@ use switchboard_core::{
 };
 
 pub use self::connect::Connector;
+pub(crate) use self::connect::HANDSHAKE;
 use self::forwarded::Forwarded;
 pub(crate) use self::headers::{ParamHeaders, param_headers};
 use self::listener::Listening;
@@ -90,7 +91,7 @@ impl Client {
         let (mut entries, mut cursor) = (Vec::new(), None::<Json>);
         for _ in 0..PAGES {
             let params = Object::new().with_some("cursor", cursor.take());
-            let reply = self.send(method, params, &Context::default(), ParamHeaders::default()).await;
+            let reply = self.ask(method, params).await;
             let Outcome::Value(page) = reply.outcome else {
                 return Err(match reply.outcome {
                     Outcome::Error(error) => error.into(),
@@ -113,7 +114,14 @@ impl Client {
             return;
         }
         let params = Object::new().with("level", level.as_str());
-        drop(self.send(methods::SET_LEVEL, params, &Context::default(), ParamHeaders::default()).await);
+        drop(self.ask(methods::SET_LEVEL, params).await);
+    }
+
+    /// Sends a request of our own, which a server must not let wait for long.
+    async fn ask(&self, method: &'static str, params: Object<'_>) -> Reply {
+        let reply = self.send(method, params, &Context::default(), ParamHeaders::default());
+        let reply = tokio::time::timeout(HANDSHAKE, reply).await;
+        reply.unwrap_or_else(|_| Reply::error(CallError::TimedOut.into()))
     }
 
     /// Notifies the server, if it has sessions.

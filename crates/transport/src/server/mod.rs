@@ -58,6 +58,11 @@ impl Handle {
         self.0.request();
     }
 
+    /// Waits until a shutdown has begun.
+    pub async fn requested(&self) {
+        self.0.wait().await;
+    }
+
     /// Leaves the listening sockets to another process, which has them, and shuts down. No more connections are accepted. For a second,
     /// connections that are open are served as before, except that HTTP/1.1 connections close after their next response; then the
     /// [shutdown](Handle::shutdown) begins. The files of Unix sockets are not removed.

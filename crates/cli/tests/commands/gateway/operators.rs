@@ -174,7 +174,7 @@ fn a_server_that_cannot_be_reached_is_seen_to_fail_and_to_recover() {
     };
     assert!(call(&gateway.url(), &["math/math/add", "2", "3"]).2.contains("-32004"));
     let failing = wait_for("failing");
-    assert_eq!(failing[0]["state"], "down");
+    assert_eq!(failing[0]["state"], "degraded");
     assert!(failing[0]["nodes"][0]["reason"].as_str().unwrap().contains("failed"), "{failing}");
     assert!(failing[0]["errors"].as_u64() > Some(0), "{failing}");
     let _server = Serving::spawn(program(&["serve", "--listen", &url]));

@@ -71,3 +71,17 @@ fn one_process_for_all_is_possible() {
     let pid = |agent: &mut Agent| text(&agent.call("t_pid", &json!({})));
     assert_eq!(pid(&mut one), pid(&mut two));
 }
+
+#[test]
+fn a_session_of_a_removed_server_ends_although_its_agent_stays() {
+    let demo = "[upstream.demo]\nurl = \"demo:\"\n";
+    let behind = Behind::new("removed", "", demo);
+    let mut agent = Agent::new(&behind.url());
+    let process = text(&agent.call("t_pid", &json!({})));
+    assert!(is_alive(&process));
+    let listen = "listen = [\"http://127.0.0.1:0\", \"ws://127.0.0.1:0\"]";
+    std::fs::write(behind.folder.file("gateway.toml"), format!("{listen}\n{demo}")).unwrap();
+    behind.gateway.signal("HUP");
+    until("the process of the agent has ended", || (!is_alive(&process)).then_some(()));
+    assert_eq!(text(&agent.call("demo_math_add", &json!({"a": 2, "b": 3}))), "5");
+}
