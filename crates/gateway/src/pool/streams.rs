@@ -5,8 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use switchboard_core::{CallError, ErrorObject, Items, Json, Reply};
+use switchboard_core::{CallError, ErrorObject, Items, Json, Outcome, Reply};
 use tokio::sync::watch;
+
+const REMOVED: &str = "the upstream was removed";
 
 /// Ends the streams that come from a [`Pool`](super::Pool). It does not keep the pool alive, so an upstream that is removed can finish its
 /// streams for a while. Clones end the same streams.
@@ -25,6 +27,10 @@ impl OpenStreams {
 
     /// The reply. If it is a stream, it can be ended.
     pub(super) fn note(&self, reply: Reply) -> Reply {
+        if matches!(reply.outcome, Outcome::Stream(_)) && *self.0.borrow() {
+            // Who opens a stream again that broke shall not try forever.
+            return Reply::error(CallError::CannotConnect(REMOVED.into()).into());
+        }
         reply.map_items(|items| {
             let mut is_ended = self.0.subscribe();
             let end = Box::pin(async move {
@@ -53,7 +59,7 @@ impl Stream for Ending {
         // A stream that always has items ends, too.
         if !matches!(item, Poll::Ready(None)) && self.end.as_mut().poll(cx).is_ready() {
             self.items = None;
-            let gone = CallError::Closed("the upstream was removed".into());
+            let gone = CallError::Closed(REMOVED.into());
             return Poll::Ready(Some(Err(gone.into())));
         }
         item
@@ -62,8 +68,12 @@ impl Stream for Ending {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
     use futures_util::{StreamExt as _, stream};
-    use switchboard_core::{Outcome, Peer, ReplyFuture, service_fn};
+    use switchboard_core::{Layer as _, Peer, ReplyFuture, service_fn};
+    use switchboard_layers::merge::Merge;
 
     use super::*;
     use crate::{Node, Pool};
@@ -103,5 +113,18 @@ mod tests {
         drop((pool, streams));
         let items: Vec<_> = items.collect().await;
         assert!(items.len() == 2 && items.iter().all(Result::is_ok), "{items:?}");
+    }
+
+    #[tokio::test]
+    async fn a_merged_stream_is_not_opened_again_once_its_pool_is_ended() {
+        let pool = pool();
+        let streams = pool.streams();
+        let merge = Merge::new("**".parse().ok()).shared();
+        let merged = Peer::local(merge.layer(Arc::new(pool)));
+        let mut items = merged.stream::<u32>("silent", ()).await.unwrap();
+        assert_eq!(items.next().await, Some(Ok(1)));
+        streams.end();
+        let ended = async { while items.next().await.is_some() {} };
+        tokio::time::timeout(Duration::from_secs(20), ended).await.expect("the stream goes on");
     }
 }
