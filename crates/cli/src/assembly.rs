@@ -278,21 +278,23 @@ impl Assembly {
     ) -> Result<(Server, Tools), Failure> {
         let service = self.service(config)?;
         let tools = self.tools(config, &service);
-        self.follow(&tools);
-        let http = endpoint(config)?.with_get(Get::safe(methods));
+        let get = Get::safe(methods);
+        self.follow(&tools, &get);
+        let http = endpoint(config)?.with_get(get);
         let http = if config.mcp.http { tools.route(http, settings)? } else { http };
         let service = if config.mcp.stdio { tools.service()? } else { service };
         Ok((server.with_http(http).with_service(service), tools))
     }
 
-    /// Keeps the description and the tools up to date with methods that change.
-    fn follow(&self, tools: &Tools) {
+    /// Keeps the description, the tools and what GET may call up to date with methods that change.
+    fn follow(&self, tools: &Tools, get: &Get) {
         let updated = tools.clone();
         self.served.on_update(move |uri| updated.updated(uri));
-        let (methods, tools) = (self.methods.clone(), tools.clone());
+        let (methods, tools, get) = (self.methods.clone(), tools.clone(), get.clone());
         let (generator, has_tools) = (self.generator.clone(), self.has_tools);
         self.served.on_change(move || {
             methods.refresh(|router| documented(&generator, Arc::clone(router), has_tools).document(router));
+            get.replace(&methods.router().describe());
             tools.refresh();
         });
     }

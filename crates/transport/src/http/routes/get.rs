@@ -1,7 +1,7 @@
 //! Calls with GET (JH-27).
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use http::HeaderMap;
 use switchboard_core::Description;
@@ -23,25 +23,33 @@ use super::super::fault::Fault;
 /// `Host` and `Origin` are checked as for every request. If a browser says that a request comes from another site
 /// (`Sec-Fetch-Site`), it needs an allowed `Origin`. Responses are never cached.
 #[derive(Clone, Debug, Default)]
-pub struct Get(Arc<HashSet<String>>);
+pub struct Get(Arc<RwLock<HashSet<String>>>);
 
 impl Get {
     /// The methods marked as safe.
     #[must_use]
     pub fn safe(description: &Description) -> Get {
-        let safe = description.methods.iter().filter(|method| method.marks.safe);
-        Get::only(safe.map(|method| method.name.clone()))
+        Get::only(safe(description))
+    }
+
+    /// Lets these be called from now on in place of the others, for a server whose methods change. Clones change, too.
+    pub fn replace(&self, description: &Description) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = safe(description).collect();
     }
 
     /// These methods, for a service without a description. List only methods that change no state.
     #[must_use]
     pub fn only<T: Into<String>>(methods: impl IntoIterator<Item = T>) -> Get {
-        Get(Arc::new(methods.into_iter().map(Into::into).collect()))
+        Get(Arc::new(RwLock::new(methods.into_iter().map(Into::into).collect())))
+    }
+
+    fn methods(&self) -> RwLockReadGuard<'_, HashSet<String>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether nothing at all may be called.
     pub(in super::super) fn is_off(&self) -> bool {
-        self.0.is_empty()
+        self.methods().is_empty()
     }
 
     /// Whether this method may be called by a request with these headers, whose `Origin` has passed if it has one.
@@ -51,11 +59,39 @@ impl Get {
         if is_foreign && !headers.contains_key(http::header::ORIGIN) {
             return Err(Fault::Forbidden("pages of other sites may not call methods with GET"));
         }
-        if !self.0.contains(method) {
+        if !self.methods().contains(method) {
             return Err(Fault::Forbidden(
                 "this method is not marked safe, so it cannot be called with GET; use POST",
             ));
         }
         Ok(())
+    }
+}
+
+fn safe(description: &Description) -> impl Iterator<Item = String> {
+    description.methods.iter().filter(|method| method.marks.safe).map(|method| method.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_core::{ErrorObject, Router};
+
+    use super::*;
+
+    #[test]
+    fn methods_that_change_are_callable_only_as_they_are_now() {
+        let described = |name: &'static str, is_safe: bool| {
+            let router = Router::builder().method(name, |(): (), _| Ok::<_, ErrorObject>(1)).build();
+            let mut description = router.unwrap().describe();
+            description.methods.iter_mut().for_each(|method| method.marks.safe = is_safe);
+            description
+        };
+        let get = Get::safe(&described("read", true));
+        let may = |method: &str| get.check(method, &HeaderMap::new()).is_ok();
+        assert!(may("read") && !may("other"));
+        get.clone().replace(&described("other", true));
+        assert!(may("other") && !may("read"));
+        get.replace(&described("other", false));
+        assert!(!may("other") && get.is_off());
     }
 }
