@@ -106,7 +106,7 @@ impl Pins {
         Some(Pinned { pins: self.clone(), upstream: name, prefix, holds })
     }
 
-    /// Forgets what upstreams say that are no longer there. What was approved stays.
+    /// Forgets the tools of removed upstreams. Approvals are kept.
     pub(super) fn keep_only(&self, is_there: impl Fn(&str) -> bool) {
         self.state().upstreams.retain(|name, _| is_there(name));
     }

@@ -1,13 +1,12 @@
 //! `switchboard explain`: what would happen to a call is what happens to it.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
+use crate::admin::admin;
 use crate::carriers::Folder;
-use crate::program::{Serving, parts, program, run};
+use crate::program::{Serving, parts, post, program, run};
 use crate::tokens::CredentialFile;
 
 const ALICE: &str = "2f9c1b7e55a04d13";
@@ -50,18 +49,17 @@ fn explained(arguments: &[&str]) -> (Value, bool) {
     (report, code == Some(1))
 }
 
-/// The answer to a plain request.
-fn post(url: &str, body: &str) -> Value {
-    let place = url.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(place).unwrap();
-    let head =
-        format!("POST / HTTP/1.1\r\nhost: {place}\r\nauthorization: Bearer {ALICE}\r\nconnection: close");
-    let length = body.len();
-    write!(stream, "{head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
-        .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
+/// The answer to a plain request of Alice.
+fn ask(url: &str, body: &str) -> Value {
+    post(url, &format!("authorization: Bearer {ALICE}"), body)
+}
+
+/// A gateway with this file, and where its admin listener is.
+fn start(file: &str) -> (Serving, String) {
+    let listen = ["--listen", "http://127.0.0.1:0", "--admin", "0"];
+    let serving = Serving::spawn(program(&[&["gateway", "--config", file], &listen[..]].concat()));
+    let admin = admin(&serving);
+    (serving, admin)
 }
 
 fn step<'a>(report: &'a Value, name: &str) -> &'a Value {
@@ -74,16 +72,7 @@ fn the_explanations_of_a_file_and_of_a_gateway_agree_with_what_happens() {
     let folder = Folder::new("explain");
     let tokens = CredentialFile::new("explain-tokens", &format!("alice:{ALICE}\nbob:{BOB}\n"), 0o600);
     let file = file(&folder, &tokens);
-    let serving = Serving::spawn(program(&[
-        "gateway",
-        "--config",
-        &file,
-        "--listen",
-        "http://127.0.0.1:0",
-        "--admin",
-        "0",
-    ]));
-    let admin = serving.banner.lines().find_map(|line| line.strip_prefix("Admin on ")).unwrap().to_owned();
+    let (serving, admin) = start(&file);
     let calls: &[(&str, &[&str], Value)] = &[
         ("anonymous", &["web/math/add", "a=2", "b=3"], json!(5)),
         ("bob", &["web/math/add", "a=2", "b=3"], json!(6)),
@@ -123,16 +112,7 @@ fn a_running_gateway_tells_its_state() {
     let folder = Folder::new("explain-live");
     let tokens = CredentialFile::new("explain-live-tokens", &format!("alice:{ALICE}\nbob:{BOB}\n"), 0o600);
     let file = file(&folder, &tokens);
-    let serving = Serving::spawn(program(&[
-        "gateway",
-        "--config",
-        &file,
-        "--listen",
-        "http://127.0.0.1:0",
-        "--admin",
-        "0",
-    ]));
-    let admin = serving.banner.lines().find_map(|line| line.strip_prefix("Admin on ")).unwrap().to_owned();
+    let (serving, admin) = start(&file);
     let explain = |words: &[&str]| explained(&[&["--admin", &admin, "--as", "alice"], words].concat()).0;
     let call = |words: &[&str]| run(&[&["call", &serving.url(), "--token", ALICE], words].concat());
     // What a route sets may be a secret.
@@ -149,7 +129,7 @@ fn a_running_gateway_tells_its_state() {
         step(&after, "cache")["detail"].as_str().unwrap().contains("callers that accept a stream have one");
     assert!(has_other, "{after}");
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"web/math/multiply","params":[2,3]}"#;
-    assert_eq!(post(&serving.url(), body)["result"], 6);
+    assert_eq!(ask(&serving.url(), body)["result"], 6);
     let after = explain(&["web/math/multiply", "[ 2,3 ]"]);
     assert_eq!((&step(&after, "cache")["outcome"], &after["outcome"]), (&json!("hit"), &json!("answered")));
     let left = || {

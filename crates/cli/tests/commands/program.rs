@@ -1,9 +1,11 @@
 //! Runs the real program. Whatever is started here ends with its test.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::thread::JoinHandle;
+
+use serde_json::Value;
 
 /// The program with these arguments, without what this environment says about logs and colours.
 pub(crate) fn program(arguments: &[&str]) -> Command {
@@ -175,4 +177,17 @@ pub(crate) fn answering(answer: &'static str) -> String {
         let _ = stream.read_to_end(&mut Vec::new());
     });
     url
+}
+
+/// The answer to a POST with this further header, as the simplest client makes it.
+pub(crate) fn post(url: &str, header: &str, body: &str) -> Value {
+    let place = url.strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut stream = TcpStream::connect(place).unwrap();
+    let (end, length) = (if header.is_empty() { "" } else { "\r\n" }, body.len());
+    let head = format!("POST / HTTP/1.1\r\nhost: {place}\r\n{header}{end}content-type: application/json");
+    write!(stream, "{head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}"))
 }

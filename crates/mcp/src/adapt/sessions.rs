@@ -78,7 +78,7 @@ impl Service for Sessions {
 #[derive(Default)]
 struct Cell {
     methods: OnceCell<Methods>,
-    /// Until when there is no other attempt to begin it, and how often it failed.
+    /// When the next attempt may start, and how many have failed in a row.
     failed: Mutex<Option<(Instant, u32)>>,
 }
 

@@ -130,7 +130,7 @@ fn find(snapshot: &Snapshot, uri: &str, request: &Request<'_>) -> Result<Found, 
             });
         }
     }
-    // Servers need not list what results of their tools link to. With several of them, none is told of the URIs of another.
+    // Tool results may link to resources that a server does not list. With several servers, none must see the URIs of another.
     match snapshot.catalog.readers.as_slice() {
         [only] if snapshot.shows(only, request.cx()) => Found::relayed(only, uri),
         _ => Err(not_found()),

@@ -14,7 +14,7 @@ use crate::catalog::{Catalog, Handler, Offers, ToolEntry, build};
 use crate::model::{Implementation, Revision, ServerCapabilities, Wire as _};
 use crate::object::Object;
 
-/// Why there is no tool of this name for this caller.
+/// Explains why a tool is not available to this caller.
 pub(crate) type Missing = dyn Fn(&str, &Context) -> Option<String> + Send + Sync;
 
 /// The settings and the tables of a server.
@@ -27,7 +27,7 @@ pub(crate) struct Snapshot {
     pub(crate) server_json: Json,
     pub(crate) instructions: Option<String>,
     pub(crate) filter: Option<ToolFilter>,
-    /// Why there is no tool of this name, if there is more to say.
+    /// Explains why a tool is missing, if there is a reason to give.
     pub(crate) missing: Option<Arc<Missing>>,
     pub(crate) cache: (Duration, CacheScope),
     pub(crate) page_size: usize,

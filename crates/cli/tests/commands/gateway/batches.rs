@@ -1,28 +1,9 @@
 //! Batches of callers: split over upstreams, joined in order, and sent on as batches over HTTP.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::call;
-use crate::program::{Serving, program};
-
-/// The answer to a POST.
-fn post(url: &str, body: &str) -> String {
-    let place = url.strip_prefix("http://").unwrap().trim_end_matches('/');
-    let mut stream = TcpStream::connect(place).unwrap();
-    let head = "content-type: application/json\r\nconnection: close";
-    write!(
-        stream,
-        "POST / HTTP/1.1\r\nhost: {place}\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
-}
+use crate::program::{Serving, post, program};
 
 /// What a server logs of a batch of four calls to it and one to another, behind a gateway with these options.
 fn logged(options: &[&str]) -> String {
@@ -36,14 +17,13 @@ fn logged(options: &[&str]) -> String {
     };
     let methods = ["one/math/add", "two/math/add", "one/math/add", "one/missing", "one/math/add"];
     let entries: Vec<String> = (1..).zip(methods).map(|(id, method)| entry(method, id)).collect();
-    let answer = post(&gateway.url(), &format!("[{}]", entries.join(",")));
-    let answers: Value = serde_json::from_str(&answer).unwrap();
+    let answers = post(&gateway.url(), "", &format!("[{}]", entries.join(",")));
     let told = |index: usize| [&answers[index]["id"], &answers[index]["result"]];
     for (index, (id, sum)) in [(1, 2), (2, 3), (3, 4)].into_iter().enumerate() {
-        assert_eq!(told(index), [&json!(id), &json!(sum)], "{answer}");
+        assert_eq!(told(index), [&json!(id), &json!(sum)], "{answers}");
     }
-    assert_eq!(answers[3]["error"]["code"], -32601, "{answer}");
-    assert_eq!(told(4), [&json!(5), &json!(6)], "{answer}");
+    assert_eq!(answers[3]["error"]["code"], -32601, "{answers}");
+    assert_eq!(told(4), [&json!(5), &json!(6)], "{answers}");
     assert_eq!(call(&server.url(), &["getUser", "1"]).0, Some(0));
     server.read_until("getUser")
 }

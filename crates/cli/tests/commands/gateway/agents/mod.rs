@@ -7,15 +7,12 @@ mod pins;
 mod policies;
 mod sessions;
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
 use self::agent::Agent;
 use super::{call, free_port, until};
 use crate::carriers::Folder;
-use crate::program::{Serving, program};
+use crate::program::{Serving, post, program};
 
 const SERVER: &str = include_str!("server.py");
 
@@ -71,19 +68,7 @@ fn all_tools() -> Value {
 /// Calls a method as the simplest client does, and gives the response.
 fn rpc(url: &str, method: &str, params: &Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let place = url.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(place).unwrap();
-    let head = "content-type: application/json\r\nconnection: close";
-    write!(
-        stream,
-        "POST / HTTP/1.1\r\nhost: {place}\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (_, body) = text.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}"))
+    post(url, "", &body)
 }
 
 /// The text of the first block of a result.
