@@ -6,6 +6,7 @@
 
 mod answer;
 mod background;
+pub(crate) mod bound;
 mod caller;
 mod error;
 mod form;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use switchboard_core::{ErrorObject, Json, Kind};
 
+use super::bound::Bound;
 use super::error::AskError;
 use super::question::Question;
 use super::seal::{StateKeys, digest_of};
@@ -25,8 +26,11 @@ const STATE_BYTES: usize = 64 << 10;
 const ROUND_TIME: Duration = Duration::from_secs(600);
 
 /// The questions and answers of one call that is made in rounds.
-#[derive(Debug, Default)]
-pub(crate) struct Rounds(Mutex<State>);
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    state: Mutex<State>,
+    bound: Bound,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -89,16 +93,12 @@ pub(crate) struct Returned {
 }
 
 impl Rounds {
-    /// Goes on with what the client sent back for a call with these attributes.
-    pub(crate) fn resume(
-        returned: &Returned,
-        keys: &StateKeys,
-        attributes: &[u8],
-    ) -> Result<Rounds, ErrorObject> {
+    /// Goes on with what the client sent back for this call.
+    pub(crate) fn resume(returned: &Returned, keys: &StateKeys, bound: Bound) -> Result<Rounds, ErrorObject> {
         let mut state = State::default();
         let mut asked = HashMap::new();
         if let Some(sealed) = &returned.state {
-            let sealed = open(sealed, keys, attributes).ok_or_else(invalid_state)?;
+            let sealed = open(sealed, keys, bound.attributes().as_bytes()).ok_or_else(invalid_state)?;
             asked = sealed.asked.into_iter().collect();
             state.round = sealed.round;
             state.once = sealed.once;
@@ -122,11 +122,11 @@ impl Rounds {
                 }
             }
         }
-        Ok(Rounds(Mutex::new(state)))
+        Ok(Rounds { state: Mutex::new(state), bound })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks a question, unless its answer is known and fits. Questions with an explicit key may be answered in advance.
@@ -208,12 +208,7 @@ impl Rounds {
     }
 
     /// Ends the round: the open questions, as the result of the call.
-    pub(crate) fn end(
-        &self,
-        keys: &StateKeys,
-        attributes: &[u8],
-        server: &Json,
-    ) -> Result<Json, ErrorObject> {
+    pub(crate) fn end(&self, keys: &StateKeys, server: &Json) -> Result<Json, ErrorObject> {
         let mut state = self.state();
         state.is_over = true;
         let asking = std::mem::take(&mut state.asking);
@@ -231,7 +226,7 @@ impl Rounds {
         if text.len() > STATE_BYTES {
             return Err(AskError::TooMuch("its answers have more than 64 KiB").into());
         }
-        let sealed = keys.seal(&text, attributes);
+        let sealed = keys.seal(&text, self.bound.attributes().as_bytes());
         let sealed = sealed.ok_or_else(|| ErrorObject::internal(&"the state could not be sealed"))?;
         let mut requests = Object::new();
         for Open { key, method, params, .. } in &open {

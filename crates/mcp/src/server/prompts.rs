@@ -54,7 +54,7 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     let params = named(handler, arguments.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
     let returned =
         Returned { answers: request.param("inputResponses"), state: request.param("requestState") };
-    let (asker, attributes) = asker(request, &name, given.as_ref(), &returned)?;
+    let asker = asker(request, &name, given.as_ref(), &returned)?;
     let caller = request.caller(asker)?;
     let params = match relayed {
         Some(own) => Some(Object::new().with("name", own.as_str()).with_some("arguments", given).json()?),
@@ -66,7 +66,7 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
         revision: request.revision(),
         snapshot: Arc::clone(&request.snapshot),
     };
-    Ok(finished(request, reply, caller, attributes, move |reply| filling.reply(reply)))
+    Ok(finished(request, reply, caller, move |reply| filling.reply(reply)))
 }
 
 /// The arguments of a prompt, which are texts.

@@ -71,11 +71,11 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     }
     let returned =
         Returned { answers: request.param("inputResponses"), state: request.param("requestState") };
-    let (asker, attributes) = asker(request, &uri, None, &returned)?;
+    let asker = asker(request, &uri, None, &returned)?;
     let caller = request.caller(asker)?;
     let reply = call_method(request, &handler, params, &caller);
     let reading = Reading { uri, form, revision: request.revision(), snapshot: Arc::clone(snapshot) };
-    Ok(finished(request, reply, caller, attributes, move |reply| reading.reply(reply)))
+    Ok(finished(request, reply, caller, move |reply| reading.reply(reply)))
 }
 
 enum Found {

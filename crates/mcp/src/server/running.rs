@@ -22,20 +22,14 @@ pub(super) struct Run {
     reply: ReplyFuture,
     caller: Caller,
     snapshot: Arc<Snapshot>,
-    attributes: Option<String>,
     started: Instant,
     has_limit: bool,
 }
 
 impl Run {
-    pub(super) fn new(
-        request: &Request<'_>,
-        reply: ReplyFuture,
-        caller: Caller,
-        attributes: Option<String>,
-    ) -> Run {
+    pub(super) fn new(request: &Request<'_>, reply: ReplyFuture, caller: Caller) -> Run {
         let (snapshot, started) = (Arc::clone(&request.snapshot), Instant::now());
-        Run { reply, caller, snapshot, attributes, started, has_limit: true }
+        Run { reply, caller, snapshot, started, has_limit: true }
     }
 
     /// Lets it run as long as it wants: a task.
@@ -50,7 +44,6 @@ pub(super) fn finished(
     request: &Request<'_>,
     reply: ReplyFuture,
     caller: Caller,
-    attributes: Option<String>,
     finish: impl FnOnce(Reply) -> Reply + Send + 'static,
 ) -> ReplyFuture {
     let reply = match reply.into_ready() {
@@ -58,7 +51,7 @@ pub(super) fn finished(
         Ok(reply) => ReplyFuture::ready(reply),
         Err(pending) => pending,
     };
-    let begun = Run::new(request, reply, caller, attributes);
+    let begun = Run::new(request, reply, caller);
     ReplyFuture::untimed(async move {
         match run(begun).await {
             Ran::Replied(reply) => finish(reply),
@@ -83,7 +76,7 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// Waits for the reply of a method.
 pub(super) async fn run(run: Run) -> Ran {
-    let Run { reply, caller, snapshot, attributes, started, has_limit } = run;
+    let Run { reply, caller, snapshot, started, has_limit } = run;
     let mut limit = TimeLimit::new(&caller, started, snapshot.call_time);
     let mut work: Work = Box::pin(whole(reply, caller.clone()));
     let mut is_background = false;
@@ -115,10 +108,7 @@ pub(super) async fn run(run: Run) -> Ran {
         // It goes to the client as it is.
         (Some(reply), Asker::Rounds(rounds)) if rounds.is_lost() => Ran::Asked(reply),
         (Some(reply), _) => Ran::Replied(reply),
-        (None, Asker::Rounds(rounds)) => {
-            let attributes = attributes.unwrap_or_default();
-            Ran::Asked(rounds.end(&snapshot.keys, attributes.as_bytes(), &snapshot.server_json).into())
-        }
+        (None, Asker::Rounds(rounds)) => Ran::Asked(rounds.end(&snapshot.keys, &snapshot.server_json).into()),
         (None, _) => Ran::Replied(ErrorObject::timed_out().into()),
     }
 }

@@ -11,8 +11,8 @@ use super::request::{Request, principal};
 use super::result::{Shape, tool_reply};
 use super::running::{Ran, Run, run};
 use super::tasks;
+use crate::ask::bound::Bound;
 use crate::ask::rounds::{Returned, Rounds};
-use crate::ask::seal::digest_of;
 use crate::ask::{Asker, Caller};
 use crate::catalog::{Entry, Handler, TaskMode, ToolEntry};
 use crate::object::Object;
@@ -88,7 +88,7 @@ fn begin(request: &Request<'_>, call: ToolCall) -> Result<ReplyFuture, ErrorObje
     {
         return Ok(reply);
     }
-    let (asker, attributes) = asker(request, &call.tool.key, call.arguments.as_ref(), &call.returned)?;
+    let asker = asker(request, &call.tool.key, call.arguments.as_ref(), &call.returned)?;
     let may_be_task =
         entry.task == TaskMode::Manual && request.handshake.is_none() && request.spoken.features.tasks;
     let caller = if may_be_task { request.background_caller(asker)? } else { request.caller(asker)? };
@@ -98,7 +98,7 @@ fn begin(request: &Request<'_>, call: ToolCall) -> Result<ReplyFuture, ErrorObje
         Ok(reply) if !matches!(reply.outcome, Outcome::Stream(_)) => Ok(tool_reply(reply, &shape).into()),
         reply => {
             let reply = reply.map_or_else(|pending| pending, ReplyFuture::ready);
-            let run_it = Run::new(request, reply, caller.clone(), attributes);
+            let run_it = Run::new(request, reply, caller.clone());
             let (shared, owner) = (Arc::clone(request.shared), principal(request.cx()));
             Ok(ReplyFuture::untimed(async move {
                 match run(run_it).await {
@@ -128,31 +128,25 @@ pub(super) fn call_method(
     handler.service.call(&call)
 }
 
-/// How a call asks its client, and what its state is bound to.
+/// How a call asks its client.
 pub(super) fn asker(
     request: &Request<'_>,
     name: &str,
     arguments: Option<&Json>,
     returned: &Returned,
-) -> Result<(Asker, Option<String>), ErrorObject> {
+) -> Result<Asker, ErrorObject> {
     if request.handshake.is_some() {
-        return Ok((Asker::Wire, None));
+        return Ok(Asker::Wire);
     }
-    let attributes = digest_of(&[
-        request.snapshot.server.name.as_bytes(),
-        principal(request.cx()).as_bytes(),
-        request.call.method.as_bytes(),
-        name.as_bytes(),
-        &canonical(arguments),
-    ]);
-    let rounds = Rounds::resume(returned, &request.snapshot.keys, attributes.as_bytes())?;
-    Ok((Asker::Rounds(Arc::new(rounds)), Some(attributes)))
-}
-
-/// Arguments in a form that does not depend on the order of members or on white space.
-fn canonical(arguments: Option<&Json>) -> Vec<u8> {
-    let value = arguments.and_then(|arguments| arguments.decode::<serde_json::Value>().ok());
-    value.and_then(|value| serde_json::to_vec(&value).ok()).unwrap_or_default()
+    let bound = Bound {
+        server: request.snapshot.server.name.clone(),
+        owner: principal(request.cx()),
+        method: request.call.method.clone(),
+        name: name.to_owned(),
+        arguments: arguments.cloned(),
+    };
+    let rounds = Rounds::resume(returned, &request.snapshot.keys, bound)?;
+    Ok(Asker::Rounds(Arc::new(rounds)))
 }
 
 /// The refusal of a call whose caller lacks the scope that the method needs (MCP-A-03).

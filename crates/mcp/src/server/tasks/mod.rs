@@ -64,7 +64,7 @@ fn start(request: &Request<'_>, call: &ToolCall) -> Result<ReplyFuture, ErrorObj
     let caller = request.session_caller(asker)?;
     let reply = call_method(request, &call.tool.value.handler, call.arguments.clone(), &caller);
     let shape = Shape::new(&call.tool, request);
-    let run_it = Run::new(request, reply, caller, None).without_limit();
+    let run_it = Run::new(request, reply, caller).without_limit();
     let running = Arc::clone(&task);
     let work = tokio::spawn(async move {
         let reply = match run(run_it).await {
