@@ -61,6 +61,14 @@ pub(crate) const PROMETHEUS: Need = Need {
     proof: &["--version"],
 };
 
+/// Keeps what servers share.
+pub(crate) const NATS: Need = Need {
+    programs: &["nats-server"],
+    package: "nats-server",
+    purpose: "test stores that several machines share",
+    proof: &["--version"],
+};
+
 /// Shows the playground.
 pub(crate) const CHROMIUM: Need = Need {
     programs: &["chromium", "chromium-browser"],

@@ -86,6 +86,7 @@ fn tests() -> Result<Done, Failure> {
     needs::OPENSSL.ensure()?;
     needs::NGINX.ensure()?;
     needs::PROMETHEUS.ensure()?;
+    needs::NATS.ensure()?;
     let line = if needs::has_nextest() {
         "nextest run --workspace --all-features --no-fail-fast --no-tests=pass"
     } else {

@@ -12,8 +12,8 @@ use switchboard_layers::store::{MemoryStore, Store, StoreError, StoreLimits};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Everything that a store promises, with room for two entries.
-async fn check(store: Arc<dyn Store>, clock: Clock) {
+/// Everything that a store promises, with room for two entries. A full one says that there may be room after this time.
+async fn check(store: &dyn Store, clock: &Clock, wait: Duration) {
     assert_eq!(store.insert(b"a", b"1", MINUTE).await, Ok(true));
     assert_eq!(store.insert(b"a", b"2", MINUTE).await, Ok(false));
     assert_eq!(store.read(b"a").await.unwrap().as_deref(), Some(&b"1"[..]));
@@ -40,9 +40,11 @@ async fn check(store: Arc<dyn Store>, clock: Clock) {
     assert_eq!(store.insert(b"text", b"abc", MINUTE).await, Ok(true));
     assert_eq!(store.add(b"text", 1, MINUTE).await, Err(StoreError::NotACounter));
 
-    assert_eq!(store.insert(b"more", b"", MINUTE).await, Err(StoreError::Full { wait: MINUTE }));
-    clock.advance(MINUTE);
-    // Of many that insert at once, one succeeds (SEC-R-03).
+    assert_eq!(store.insert(b"more", b"", MINUTE).await, Err(StoreError::Full { wait }));
+}
+
+/// Of many that insert at once, one succeeds (SEC-R-03).
+async fn check_race(store: &dyn Store) {
     let inserted = join_all((0..100).map(|_| store.insert(b"same", b"", MINUTE))).await;
     assert_eq!(inserted.iter().filter(|inserted| **inserted == Ok(true)).count(), 1);
 }
@@ -54,7 +56,10 @@ fn limits() -> StoreLimits {
 #[tokio::test]
 async fn a_store_in_memory_keeps_its_promises() {
     let clock = Clock::manual(1000);
-    check(Arc::new(MemoryStore::with_clock(limits(), clock.clone())), clock).await;
+    let store = MemoryStore::with_clock(limits(), clock.clone());
+    check(&store, &clock, MINUTE).await;
+    clock.advance(MINUTE);
+    check_race(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,6 +72,121 @@ async fn one_of_many_threads_inserts() {
         });
         let inserted = join_all(tasks).await;
         assert_eq!(inserted.iter().filter(|inserted| matches!(inserted, Ok(Ok(true)))).count(), 1);
+    }
+}
+
+#[cfg(feature = "store-jetstream")]
+#[path = "../../../tests/support/broker.rs"]
+mod broker;
+
+/// A store that many machines share.
+#[cfg(feature = "store-jetstream")]
+mod jetstream {
+    use switchboard_layers::store::{JetStream, JetStreamAuth, JetStreamOptions, JetStreamStore};
+
+    use super::broker::Broker;
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// More time than usual, for machines that are busy.
+    fn options(broker: &Broker) -> JetStreamOptions {
+        JetStreamOptions::new(broker.url()).with_timeout(Duration::from_secs(20))
+    }
+
+    async fn bucket(broker: &Broker) -> JetStreamStore {
+        let connection = JetStream::connect(options(broker)).await.unwrap();
+        connection.bucket("test", HOUR, StoreLimits::default()).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_store_in_a_broker_keeps_its_promises() {
+        let (broker, clock) = (Broker::start(&[]), Clock::manual(1000));
+        let connection = JetStream::connect(options(&broker)).await.unwrap();
+        let store = connection.bucket_with_clock("test", HOUR, limits(), clock.clone()).await.unwrap();
+        check(&store, &clock, Duration::from_secs(1)).await;
+        // It does not know when those that have expired make room.
+        store.remove(b"text").await.unwrap();
+        check_race(&store).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn one_of_eight_machines_inserts() {
+        let broker = Broker::start(&[]);
+        let stores = join_all((0..8).map(|_| bucket(&broker))).await;
+        for round in 0..50_u32 {
+            let inserted = stores.iter().map(|store| store.insert(&round.to_le_bytes(), b"", MINUTE));
+            let inserted = join_all(inserted).await;
+            assert_eq!(inserted.iter().filter(|inserted| **inserted == Ok(true)).count(), 1, "{inserted:?}");
+            let added = join_all(stores.iter().map(|store| store.add(b"count", 1, HOUR))).await;
+            let highest = added.into_iter().map(Result::unwrap).max();
+            assert_eq!(highest, Some(u64::from(round + 1) * 8));
+        }
+        let first = stores[0].since();
+        assert!(stores.iter().all(|store| store.since() == first), "they began to remember at the same time");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn nothing_is_decided_without_the_broker_and_nothing_is_forgotten() {
+        let mut broker = Broker::start(&[]);
+        let store = bucket(&broker).await;
+        let since = store.since();
+        assert_eq!(store.insert(b"a", b"1", HOUR).await, Ok(true));
+        broker.kill();
+        // The connection may not be known to be lost yet; then the operation is not answered.
+        let short = Duration::from_secs(5);
+        let refused = tokio::time::timeout(short, store.insert(b"b", b"", HOUR)).await;
+        assert!(!matches!(refused, Ok(Ok(_))), "{refused:?}");
+        broker.restart();
+        let found = loop {
+            match store.insert(b"a", b"2", HOUR).await {
+                Err(StoreError::Unavailable(_)) => tokio::task::yield_now().await,
+                found => break found,
+            }
+        };
+        assert_eq!(found, Ok(false));
+        assert_eq!(store.since(), since);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_bucket_that_was_lost_is_made_again_and_remembers_since_then() {
+        let broker = Broker::start(&[]);
+        let store = bucket(&broker).await;
+        let since = store.since();
+        assert_eq!(store.insert(b"a", b"1", HOUR).await, Ok(true));
+        let client = async_nats::connect(broker.url()).await.unwrap();
+        client.request("$JS.API.STREAM.DELETE.KV_switchboard-test", "".into()).await.unwrap();
+        assert!(matches!(store.insert(b"a", b"1", HOUR).await, Err(StoreError::Unavailable(_))));
+        assert_eq!(store.insert(b"a", b"1", HOUR).await, Ok(true));
+        assert!(store.since() > since);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_bucket_keeps_entries_for_as_long_as_the_one_that_needs_it_longest() {
+        let broker = Broker::start(&[]);
+        let connection = JetStream::connect(options(&broker)).await.unwrap();
+        let short = connection.bucket("test", MINUTE, StoreLimits::default()).await.unwrap();
+        let refused = short.insert(b"a", b"", HOUR).await;
+        assert_eq!(refused, Err(StoreError::TooLongTime { time: HOUR, limit: MINUTE }));
+        for (time, expected) in [(HOUR, HOUR), (MINUTE, HOUR)] {
+            connection.bucket("test", time, StoreLimits::default()).await.unwrap();
+            let client = async_nats::connect(broker.url()).await.unwrap();
+            let info = client.request("$JS.API.STREAM.INFO.KV_switchboard-test", "".into()).await.unwrap();
+            let info: serde_json::Value = serde_json::from_slice(&info.payload).unwrap();
+            assert_eq!(info["config"]["max_age"].as_u64(), Some(expected.as_nanos() as u64));
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn credentials_are_sent_and_not_shown() {
+        let broker = Broker::start(&["--user", "alice", "--pass", "open-sesame"]);
+        let password = JetStreamAuth::Password { user: "alice".into(), password: "open-sesame".into() };
+        let right = options(&broker).with_auth(password);
+        assert!(!format!("{right:?}").contains("sesame"));
+        JetStream::connect(right).await.unwrap();
+        let token = options(&broker).with_auth(JetStreamAuth::Token("close-sesame".into()));
+        let refused = JetStream::connect(token).await.unwrap_err().to_string();
+        assert!(refused.contains("authorization violation") && !refused.contains("sesame"), "{refused}");
     }
 }
 
@@ -99,7 +219,9 @@ mod file {
     async fn a_store_in_a_file_keeps_its_promises() {
         let (scratch, clock) = (Scratch::new("promises"), Clock::manual(1000));
         let store = FileStore::open_with(&scratch.0, limits(), clock.clone()).unwrap();
-        check(Arc::new(store), clock).await;
+        check(&store, &clock, MINUTE).await;
+        clock.advance(MINUTE);
+        check_race(&store).await;
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! A small shared memory for layers: nonces, stored answers, counters.
 //!
 //! A [`Store`] keeps bytes under keys until they expire. [`MemoryStore`] is the default and forgets everything when the process ends. [`FileStore`]
-//! (feature `store-file`) survives crashes.
+//! (feature `store-file`) survives crashes. [`JetStreamStore`] (feature `store-jetstream`) is shared by many machines.
 //!
 //! Every operation that decides something is atomic: of many callers that insert the same key at once, one succeeds. No decision
 //! is based on a read. An operation that may or may not have happened returns an error, and its caller must not proceed.
@@ -9,6 +9,8 @@
 #[cfg(feature = "store-file")]
 mod file;
 mod future;
+#[cfg(feature = "store-jetstream")]
+mod jetstream;
 mod memory;
 
 use std::sync::Arc;
@@ -20,6 +22,9 @@ use bytes::Bytes;
 #[cfg_attr(docsrs, doc(cfg(feature = "store-file")))]
 pub use self::file::FileStore;
 pub use self::future::StoreFuture;
+#[cfg(feature = "store-jetstream")]
+#[cfg_attr(docsrs, doc(cfg(feature = "store-jetstream")))]
+pub use self::jetstream::{JetStream, JetStreamAuth, JetStreamOptions, JetStreamStore};
 pub use self::memory::MemoryStore;
 
 /// The longest key, in bytes.
@@ -50,7 +55,7 @@ pub trait Store: Send + Sync + 'static {
     /// Removes the value under this key, if there is one.
     fn remove(&self, key: &[u8]) -> StoreFuture<()>;
 
-    /// Since when the store has forgotten nothing, in milliseconds since 1970: when the process started, or when the file was
+    /// Since when the store has forgotten nothing, in milliseconds since 1970: when the process started, or when the file or the bucket was
     /// created.
     fn since(&self) -> u64;
 
@@ -137,6 +142,14 @@ pub enum StoreError {
         size: usize,
         /// How long it may be.
         limit: usize,
+    },
+    /// The store would forget the entry earlier.
+    #[error("an entry for {} s exceeds the limit of {} s", time.as_secs(), limit.as_secs())]
+    TooLongTime {
+        /// How long it was to be kept.
+        time: Duration,
+        /// How long the store keeps entries.
+        limit: Duration,
     },
     /// The value under the key of a counter is something else.
     #[error("the entry is not a counter")]
