@@ -133,12 +133,12 @@ impl Assembly {
     }
 
     /// Names these URLs in the description. Calls are signed for one of them.
-    pub(crate) fn describe(&mut self, urls: &[String], config: &Config) -> Result<(), Failure> {
-        if config.signing.is_some() || config.idempotency.is_some() {
-            let store = config.store.open()?;
-            self.verify = config.signing.as_ref().map(|signing| signing.verify(urls, Arc::clone(&store)));
-            self.idempotency = config.idempotency.map(|time| keeping(store, time, config.timeout));
-        }
+    pub(crate) async fn describe(&mut self, urls: &[String], config: &Config) -> Result<(), Failure> {
+        let stores = config.stores().await?;
+        let signing = config.signing.as_ref().zip(stores.nonces);
+        self.verify = signing.map(|(signing, store)| signing.verify(urls, store));
+        let retention = config.idempotency.zip(stores.answers);
+        self.idempotency = retention.map(|(time, store)| keeping(store, time, config.timeout));
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
         let documented = documented(&self.generator, self.methods.router(), self.has_tools);
         let (router, discovery) = self.served.discovered(discovery(documented, self.visible.as_ref()))?;

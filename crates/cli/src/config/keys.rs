@@ -44,7 +44,14 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Text,
         "\"memory:\"",
         "--store",
-        "where used nonces and answers are kept: `memory:`, or `file:PATH` to survive restarts",
+        "where used nonces and answers are kept: `memory:`, `file:PATH` to survive restarts, or `nats://HOST:PORT` to share them with other servers",
+    ),
+    key(
+        "store_credentials",
+        Kind::Path,
+        "",
+        "--store-credentials",
+        "credentials for a store in a NATS server: a .creds file, or the seed of an NKey",
     ),
     key(
         "trust_proxies",

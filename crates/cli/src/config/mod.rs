@@ -35,6 +35,7 @@ mod reader;
 mod routes;
 mod rules;
 mod schema;
+mod shared_store;
 mod show;
 mod signing;
 mod source;

@@ -11,29 +11,42 @@ use switchboard::store::{FileStore, MemoryStore, Store, StoreLimits};
 use super::Config;
 use super::faults::Fault;
 use super::reader::Reader;
+use super::shared_store::SharedPlace;
 use crate::failure::Failure;
 
 /// Where used nonces and kept answers are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum StorePlace {
     #[default]
     Memory,
     File(PathBuf),
+    Shared(SharedPlace),
+}
+
+/// The stores of a server. The same one, or one for each use where they keep entries for different times.
+#[derive(Default)]
+pub(crate) struct Stores {
+    pub(crate) nonces: Option<Arc<dyn Store>>,
+    pub(crate) answers: Option<Arc<dyn Store>>,
 }
 
 /// Reads where they are.
 pub(crate) fn store(reader: &mut Reader<'_>) -> StorePlace {
     const PATH: &str = "store";
     let written = reader.text(PATH).unwrap_or_default();
-    match written.split_once(':') {
-        Some(("memory", "")) => StorePlace::Memory,
-        Some(("file", path)) if !path.is_empty() => StorePlace::File(reader.beside(PATH, path)),
-        _ => {
-            let advice = "use \"memory:\", or \"file:PATH\" such as \"file:/var/lib/switchboard/state\"";
-            reader.faults.push(Fault::new(reader.place(PATH), "invalid value for `store`", advice));
-            StorePlace::Memory
-        }
-    }
+    let credentials = reader.path("store_credentials");
+    let advice = match written.split_once(':') {
+        Some(("memory", "")) => return StorePlace::Memory,
+        Some(("file", path)) if !path.is_empty() => return StorePlace::File(reader.beside(PATH, path)),
+        Some(("nats" | "tls", _)) => match SharedPlace::parse(&written, credentials) {
+            Ok(place) => return StorePlace::Shared(place),
+            Err(advice) => advice,
+        },
+        _ => "use \"memory:\", \"file:PATH\" such as \"file:/var/lib/switchboard/state\", or \"nats://HOST:PORT\""
+            .to_owned(),
+    };
+    reader.faults.push(Fault::new(reader.place(PATH), "invalid value for `store`", advice));
+    StorePlace::Memory
 }
 
 /// Reads how long answers are kept by idempotency key; none if they are not.
@@ -41,11 +54,14 @@ pub(crate) fn idempotency(reader: &mut Reader<'_>) -> Option<Duration> {
     reader.is_set("idempotency").then(|| reader.duration("idempotency"))
 }
 
-impl StorePlace {
-    /// Opens the store.
-    pub(crate) fn open(&self) -> Result<Arc<dyn Store>, Failure> {
+impl Config {
+    /// Opens the stores that this configuration needs.
+    pub(crate) async fn stores(&self) -> Result<Stores, Failure> {
+        if self.signing.is_none() && self.idempotency.is_none() && !self.store.is_shared() {
+            return Ok(Stores::default());
+        }
         let (clock, limits) = (Clock::system(), StoreLimits::default());
-        Ok(match self {
+        let store: Arc<dyn Store> = match &self.store {
             StorePlace::Memory => Arc::new(MemoryStore::with_clock(limits, clock)),
             StorePlace::File(path) => {
                 let store = FileStore::open_with(path, limits, clock);
@@ -53,7 +69,15 @@ impl StorePlace {
                     Failure::usage(format!("cannot use {} as the store: {error}", path.display()))
                 })?)
             }
-        })
+            StorePlace::Shared(place) => return place.open(self).await,
+        };
+        Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store) })
+    }
+}
+
+impl StorePlace {
+    fn is_shared(&self) -> bool {
+        matches!(self, StorePlace::Shared(_))
     }
 }
 
@@ -62,11 +86,11 @@ impl Config {
     pub(crate) fn pins(&self) -> Option<PathBuf> {
         let (path, name) = match &self.store {
             StorePlace::File(path) => (path.as_path(), path.file_name()?),
-            StorePlace::Memory if self.source.has_main() => {
+            StorePlace::Memory | StorePlace::Shared(_) if self.source.has_main() => {
                 let path = self.source.main().path.as_path();
                 (path, path.file_stem()?)
             }
-            StorePlace::Memory => return None,
+            StorePlace::Memory | StorePlace::Shared(_) => return None,
         };
         let mut name = name.to_owned();
         name.push(".pins.json");

@@ -92,7 +92,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         proxy::check_listeners(&urls)?;
     }
     // The description names the URLs, which are known only now.
-    assembly.describe(&urls, &config)?;
+    assembly.describe(&urls, &config).await?;
     let (server, tools) = assembly.complete(server, &config, &methods, settings)?;
     let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
     let mut takeover = Takeover::new(names, &server, admin_server.as_ref(), &sockets)?;

@@ -62,9 +62,14 @@ pub(crate) struct ServingOptions {
     /// Run calls with the same `Idempotency-Key` only once, and keep their answers for this long, such as 24h.
     #[arg(long, value_name = "DURATION", value_parser = units::lifetime)]
     idempotency: Option<Duration>,
-    /// Where to keep used nonces and the answers for idempotency keys: `memory:`, or `file:PATH` to survive restarts.
+    /// Where to keep used nonces and the answers for idempotency keys: `memory:`, `file:PATH` to survive restarts, or
+    /// `nats://HOST:PORT` to share them with other servers.
     #[arg(long, value_name = "URL", default_value = "memory:")]
     store: String,
+    /// Credentials for a store in a NATS server: a .creds file, or a file with the seed of an NKey. By default NATS_USER and
+    /// NATS_PASSWORD, or NATS_TOKEN, from the environment.
+    #[arg(long, value_name = "FILE")]
+    store_credentials: Option<PathBuf>,
     /// Allow listening without authentication on addresses that other machines can reach.
     #[arg(long)]
     public: bool,

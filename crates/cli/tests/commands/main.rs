@@ -8,6 +8,9 @@ mod admin;
 mod batch;
 #[cfg(unix)]
 mod bench;
+#[cfg(unix)]
+#[path = "../../../../tests/support/broker.rs"]
+mod broker;
 mod call;
 #[cfg(unix)]
 mod carriers;
@@ -58,6 +61,8 @@ mod replay;
 #[cfg(unix)]
 mod replaying;
 mod serve;
+#[cfg(unix)]
+mod shared_store;
 #[cfg(unix)]
 mod signing;
 #[cfg(unix)]

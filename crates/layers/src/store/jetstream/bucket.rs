@@ -39,7 +39,7 @@ struct Bucket {
     since: AtomicU64,
     /// The number of the connection over which the bucket was last seen to be there.
     seen: AtomicU64,
-    /// Whoever looks.
+    /// Held by the operation that looks for it.
     looking: Mutex<()>,
 }
 

@@ -1,0 +1,130 @@
+//! A store that several servers share: where it is, and how to authenticate.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard::store::{JetStream, JetStreamAuth, JetStreamOptions, Store, StoreLimits};
+
+use super::Config;
+use super::store::Stores;
+use crate::failure::Failure;
+
+/// How long nonces are remembered at most: longer than signed messages are accepted, with clocks that differ.
+const NONCES: Duration = Duration::from_secs(600);
+
+/// How many bytes each bucket holds at most. A nonce takes about 200.
+const BYTES: usize = 256 << 20;
+
+/// Where the store is.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedPlace {
+    options: JetStreamOptions,
+    /// A file with credentials, or with the seed of an NKey.
+    credentials: Option<PathBuf>,
+}
+
+impl SharedPlace {
+    /// Reads `nats://HOST:PORT/NAME?replicas=3`, or says what is wrong.
+    pub(crate) fn parse(url: &str, credentials: Option<PathBuf>) -> Result<SharedPlace, String> {
+        if url.contains('@') {
+            let advice = "credentials do not belong in the URL; set NATS_USER and NATS_PASSWORD, or NATS_TOKEN, in the environment, or `store_credentials`";
+            return Err(advice.to_owned());
+        }
+        let (place, query) = url.split_once('?').unwrap_or((url, ""));
+        let (scheme, rest) = place.split_once("://").ok_or("use nats://HOST:PORT")?;
+        let (host, name) = rest.split_once('/').unwrap_or((rest, ""));
+        if host.is_empty() {
+            return Err("use nats://HOST:PORT".to_owned());
+        }
+        let mut options = JetStreamOptions::new(format!("{scheme}://{host}"));
+        let is_plain =
+            |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        if !is_plain(name) || name.len() > 64 {
+            return Err("a name after the host has up to 64 letters, digits, `-` and `_`".to_owned());
+        }
+        if !name.is_empty() {
+            options = options.with_prefix(name);
+        }
+        if !query.is_empty() {
+            let replicas = query.strip_prefix("replicas=").and_then(|count| count.parse().ok());
+            let replicas = replicas.filter(|count| (1..=5).contains(count));
+            options =
+                options.with_replicas(replicas.ok_or("after `?` only replicas=1 to replicas=5 is known")?);
+        }
+        Ok(SharedPlace { options, credentials })
+    }
+
+    /// Connects, and opens a bucket for each use.
+    pub(crate) async fn open(&self, config: &Config) -> Result<Stores, Failure> {
+        let url = &self.options.url;
+        let failed =
+            |error: &dyn std::fmt::Display| Failure::usage(format!("cannot use {url} as the store: {error}"));
+        let auth = self.auth().map_err(|error| failed(&error))?;
+        let connection = JetStream::connect(self.options.clone().with_auth(auth)).await;
+        let connection = connection.map_err(|error| failed(&error))?;
+        let open = async |name: &str, time: Duration| -> Result<Arc<dyn Store>, Failure> {
+            let bucket = connection.bucket(name, time, StoreLimits::default().with_bytes(BYTES)).await;
+            let bucket: Arc<dyn Store> = Arc::new(bucket.map_err(|error| failed(&error))?);
+            Ok(bucket)
+        };
+        let mut stores = Stores::default();
+        if config.signing.is_some() {
+            stores.nonces = Some(open("nonces", NONCES).await?);
+        }
+        if let Some(retention) = config.idempotency {
+            // While a call runs its key is kept for a minute longer than the call may take.
+            let running = config.timeout + Duration::from_secs(60);
+            stores.answers = Some(open("answers", retention.max(running)).await?);
+        }
+        Ok(stores)
+    }
+
+    fn auth(&self) -> Result<JetStreamAuth, String> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        if let Some(path) = &self.credentials {
+            return Ok(JetStreamAuth::of_file(&secret(path)?));
+        }
+        Ok(match (variable("NATS_TOKEN"), variable("NATS_USER"), variable("NATS_PASSWORD")) {
+            (Some(token), ..) => JetStreamAuth::Token(token),
+            (None, Some(user), Some(password)) => JetStreamAuth::Password { user, password },
+            (None, Some(_), None) => return Err("NATS_USER is set, but NATS_PASSWORD is not".to_owned()),
+            (None, None, _) => JetStreamAuth::None,
+        })
+    }
+}
+
+/// The content of a file that only its owner can read.
+fn secret(path: &Path) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("{}: {error}", path.display());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).map_err(unreadable)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            let path = path.display();
+            return Err(format!("{path} can be read by other users; run: chmod 600 {path}"));
+        }
+    }
+    std::fs::read_to_string(path).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_a_server_a_name_and_replicas() {
+        let check = |url: &str, expected: (&str, &str, usize)| {
+            let SharedPlace { options, .. } = SharedPlace::parse(url, None).unwrap();
+            assert_eq!((options.url.as_str(), options.prefix.as_str(), options.replicas), expected);
+        };
+        check("nats://127.0.0.1:4222", ("nats://127.0.0.1:4222", "switchboard", 1));
+        check("tls://broker/prod?replicas=3", ("tls://broker", "prod", 3));
+        for wrong in ["nats://", "nats:broker", "nats://a/b/c", "nats://a?replicas=9", "nats://a/b c"] {
+            assert!(SharedPlace::parse(wrong, None).is_err(), "{wrong}");
+        }
+        let refused = SharedPlace::parse("nats://me:secret@broker", None).unwrap_err();
+        assert!(refused.contains("NATS_PASSWORD") && !refused.contains("secret"), "{refused}");
+    }
+}
