@@ -1,6 +1,7 @@
 //! The methods of the admin listener about pinned tools.
 
-use switchboard::access::Pattern;
+use std::collections::BTreeMap;
+
 use switchboard::{Context, ErrorObject, service};
 
 use crate::gateway::{Pins, ToolRecord};
@@ -10,7 +11,7 @@ pub(super) struct ToolMethods(pub(super) Pins);
 
 #[service]
 impl ToolMethods {
-    /// Lists the tools of MCP servers, with what they said when they were approved and what they say now.
+    /// Lists the tools of MCP servers, with what they said when they were approved, what they say now, and its digest.
     #[method(safe, name = "admin/tools")]
     fn tools(
         &self,
@@ -20,18 +21,14 @@ impl ToolMethods {
         self.0.tools(state.as_deref())
     }
 
-    /// Approves tools as they are now; returns those that were not approved before.
+    /// Approves tools as they were listed; returns those that were not approved before. If one of them has changed meanwhile, none is approved.
     #[method(name = "admin/approve")]
     fn approve(
         &self,
         _cx: &Context,
-        /// Names of methods such as `github/create_issue`, or patterns such as `github/*`.
-        tools: Vec<String>,
+        /// The digest of each tool as in `admin/tools`, by the name of its method, such as `github/create_issue`.
+        tools: BTreeMap<String, String>,
     ) -> Result<Vec<String>, ErrorObject> {
-        let read = |text: &String| {
-            text.parse::<Pattern>().map_err(|error| ErrorObject::invalid_params(format!("`tools`: {error}")))
-        };
-        let patterns: Vec<Pattern> = tools.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(self.0.approve(&patterns))
+        self.0.approve(&tools).map_err(ErrorObject::validation_failed)
     }
 }

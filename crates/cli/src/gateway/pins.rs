@@ -13,7 +13,6 @@ use arc_swap::ArcSwap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use switchboard::access::Pattern;
 use switchboard::audit::{Audit, AuditEvent, AuditKind};
 use switchboard::mcp::adapt::{Approval, ToolDefinition};
 use tokio::sync::watch;
@@ -73,6 +72,9 @@ pub(crate) struct ToolRecord {
     /// What it says now.
     #[serde(skip_serializing_if = "Option::is_none")]
     current: Option<Map<String, Value>>,
+    /// Identifies what it says now, for `admin/approve`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
 }
 
 impl Pins {
@@ -138,6 +140,7 @@ impl Pins {
                     held: upstream.holds && matches!(state, "new" | "changed"),
                     pinned: pinned.cloned(),
                     current: current.map(|current| current.members.clone()),
+                    digest: current.map(|current| current.digest.clone()),
                 });
             }
         }
@@ -146,22 +149,29 @@ impl Pins {
         records
     }
 
-    /// Approves tools as they are now, by the names of their methods; gives those that were not approved before.
-    pub(crate) fn approve(&self, patterns: &[Pattern]) -> Vec<String> {
+    /// Approves tools with these digests, by the names of their methods; gives those that were not approved before. If one of them says
+    /// something else now, none is approved.
+    pub(crate) fn approve(&self, wanted: &BTreeMap<String, String>) -> Result<Vec<String>, String> {
         let mut state = self.state();
         let State { upstreams, approved } = &mut *state;
+        let mut matched = Vec::new();
+        for (method, digest) in wanted {
+            let listed = upstreams.iter().find_map(|(name, upstream)| {
+                let tool = method.strip_prefix(&upstream.prefix)?;
+                Some((name, upstream.current.get(tool)?))
+            });
+            match listed {
+                None => return Err(unlisted(method)),
+                Some((_, tool)) if tool.digest != *digest => return Err(other_digest(method)),
+                Some((name, tool)) => matched.push((method, name, tool)),
+            }
+        }
         let mut names = Vec::new();
-        for (name, upstream) in upstreams.iter() {
-            // Those that have not listed anything yet are still to be seen for the first time.
-            let Some(approved) = approved.get_mut(name) else { continue };
-            for (tool, current) in &upstream.current {
-                let method = format!("{}{tool}", upstream.prefix);
-                if patterns.iter().any(|pattern| pattern.matches(&method))
-                    && approved.get(tool) != Some(&current.members)
-                {
-                    approved.insert(tool.clone(), current.members.clone());
-                    names.push(method);
-                }
+        for (method, name, tool) in matched {
+            let approved = approved.entry(name.clone()).or_default();
+            if approved.get(&tool.name) != Some(&tool.members) {
+                approved.insert(tool.name.clone(), tool.members.clone());
+                names.push(method.clone());
             }
         }
         self.keep(&state);
@@ -170,7 +180,7 @@ impl Pins {
             self.0.audit.record(&AuditEvent::new(APPROVED).method(method));
         }
         self.0.changes.send_replace(());
-        names
+        Ok(names)
     }
 
     /// The method behind a tool that is held back, and why it is, by the name that clients of MCP would know it by.
@@ -207,6 +217,17 @@ fn refusal(method: &str) -> String {
     format!(
         "the tool {method} is new or has changed, and waits for approval: an operator can review it with `admin/tools`, and approve it with \
          `admin/approve`, on the admin listener"
+    )
+}
+
+fn unlisted(method: &str) -> String {
+    format!("there is no tool {method}; `admin/tools` lists all tools. Nothing was approved")
+}
+
+fn other_digest(method: &str) -> String {
+    format!(
+        "the definition of {method} does not have this digest: it has changed since it was listed, or the digest is incomplete. Nothing was \
+         approved. Review the tool again with `admin/tools`, and approve the digest that is shown there"
     )
 }
 
