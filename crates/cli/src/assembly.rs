@@ -306,9 +306,9 @@ impl Assembly {
         let visible = self.visible.clone();
         let is_visible = move |cx: &Context, method: &str| is_visible(visible.as_ref(), cx, method);
         let tools = Tools::new(methods, self.served.instructions(), config, is_visible.clone());
-        match self.served.pins().cloned() {
-            Some(pins) => tools.held(move |tool, cx| {
-                let (method, why) = pins.held(tool)?;
+        match self.served.gated().cloned() {
+            Some(gated) => tools.held(move |tool, cx| {
+                let (method, why) = gated.held(tool)?;
                 is_visible(cx, &method).then_some(why)
             }),
             None => tools,

@@ -10,7 +10,7 @@ use switchboard::{CallError, Dial, Router, Service};
 use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gateway::{self, Gate, Gated, Pins};
+use crate::gateway::{self, Gate, Gated};
 use crate::target::{Secret, is_http};
 use crate::visible::visible;
 
@@ -127,11 +127,6 @@ impl Served {
             Served::Gateway(gated) => Some(gated),
             Served::Demo | Served::Mcp(_) => None,
         }
-    }
-
-    /// The pinned tools of MCP servers behind a gateway.
-    pub(crate) fn pins(&self) -> Option<&Pins> {
-        self.gated().map(|gated| &gated.pins)
     }
 
     /// The servers behind a gateway, for a person; empty if it is none.

@@ -167,7 +167,7 @@ impl Admin {
         let builder =
             builder.add(upstreams::UpstreamMethods(self.clone())).add(explain::Explaining(self.clone()));
         let builder = match &self.0.gated {
-            Some(gated) => builder.add(tools::ToolMethods(gated.pins.clone())),
+            Some(gated) => builder.add(tools::ToolMethods(gated.clone())),
             None => builder,
         };
         let router = Discovery::new(generator()).build(builder);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use switchboard::{Context, ErrorObject, service};
 
-use crate::gateway::{Pins, ToolRecord};
+use crate::gateway::{Gated, ToolRecord};
 
 /// What can be asked about tools.
-pub(super) struct ToolMethods(pub(super) Pins);
+pub(super) struct ToolMethods(pub(super) Gated);
 
 #[service]
 impl ToolMethods {

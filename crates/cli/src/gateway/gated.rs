@@ -24,7 +24,7 @@ const DESCRIBING: Duration = Duration::from_secs(3);
 pub(crate) struct Gated {
     current: Arc<ArcSwap<Gate>>,
     news: News,
-    pub(crate) pins: Pins,
+    pub(super) pins: Pins,
 }
 
 /// Whom the upstreams tell.
@@ -49,7 +49,9 @@ impl Gated {
     /// Connects to the upstreams, and waits a moment until they have described their methods.
     pub(super) async fn start(config: &Config) -> Result<Gated, Failure> {
         let gated = Gated::build(config)?;
-        describe(&gated.current().upstreams).await?;
+        let gate = gated.current();
+        describe(&gate.upstreams).await?;
+        gate.put_in_use();
         Ok(gated)
     }
 
@@ -80,14 +82,16 @@ impl Gated {
     /// Uses these from now on. Calls to upstreams that are gone finish; streams have this long to do so.
     pub(crate) fn replace(&self, gate: Gate, drain_time: Duration) {
         let before = self.current.swap(Arc::new(gate));
-        for upstream in before.gone(&self.current()) {
+        let now = self.current();
+        now.put_in_use();
+        for upstream in before.gone(&now) {
+            upstream.pinned.iter().for_each(|pinned| pinned.retire());
             let streams = upstream.pool.streams();
             tokio::spawn(async move {
                 tokio::time::sleep(drain_time).await;
                 streams.end();
             });
         }
-        self.pins.keep_only(|name| self.current().upstreams.iter().any(|upstream| upstream.name == name));
         self.news.changes.send_replace(());
     }
 
@@ -142,6 +146,13 @@ impl Gate {
         let gateway = routes.into_iter().fold(builder, GatewayBuilder::route).build();
         let gateway = gateway.map_err(|error| Failure::usage(error.to_string()))?;
         Ok((Gate { gateway, upstreams, stacks: stacks.done() }, fresh))
+    }
+
+    /// Calls go to these upstreams from now on.
+    fn put_in_use(&self) {
+        for upstream in &self.upstreams {
+            upstream.pinned.iter().for_each(|pinned| pinned.put_in_use(&upstream.prefix));
+        }
     }
 
     /// The upstreams whose servers are not those of the next ones.

@@ -19,7 +19,7 @@ use switchboard::Description;
 pub(crate) use self::banner::shown;
 pub(crate) use self::gated::{Gate, Gated};
 pub(crate) use self::metrics::metered;
-pub(crate) use self::pins::{Pins, ToolRecord};
+pub(crate) use self::pins::ToolRecord;
 pub(crate) use self::upstreams::{Upstream, fingerprint};
 use crate::config::{Config, Origin};
 use crate::exit;

@@ -14,7 +14,7 @@ use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings, Version, Versions};
 
 use super::mcp::{McpServer, Reach};
-use super::pins::Pins;
+use super::pins::Pinned;
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
 use crate::failure::Failure;
 use crate::target::Secret;
@@ -44,9 +44,8 @@ pub(super) fn pool(upstream: &UpstreamConfig, config: &Config) -> Result<Pool, F
 pub(super) fn mcp_pool(
     upstream: &UpstreamConfig,
     config: &Config,
-    pins: &Pins,
+    pinned: Option<&Arc<Pinned>>,
 ) -> Result<(Pool, McpServer), Failure> {
-    let pinned = pins.of(upstream).map(Arc::new);
     let connections = connections(upstream);
     let is_per_client = connections == Connections::PerClient;
     let mut builder = builder(upstream);
@@ -62,7 +61,7 @@ pub(super) fn mcp_pool(
         let dial = dial(node, upstream, config)?;
         let (link, name) = (link(node, upstream), upstream.name.as_str().into());
         let open = link.open().clone();
-        let server = McpServer::start(Reach { dial, link, name, pinned: pinned.clone() }, is_per_client);
+        let server = McpServer::start(Reach { dial, link, name, pinned: pinned.cloned() }, is_per_client);
         let built = Node::new(node.shown.as_str(), server.clone()).counting(open);
         builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));
         first.get_or_insert(server);

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::clearing::Clearing;
 use super::mcp::McpServer;
-use super::pins::Pins;
+use super::pins::{Pinned, Pins};
 use super::{nodes, safe};
 use crate::config::{Config, PolicyConfig, Profile, UpstreamConfig};
 use crate::failure::Failure;
@@ -35,6 +35,8 @@ pub(crate) struct Upstream {
     config: UpstreamConfig,
     /// The contents of the files that the configuration names.
     files: u64,
+    /// What its tools said when they were approved, and say now, for an MCP server.
+    pub(super) pinned: Option<Arc<Pinned>>,
     known: Known,
 }
 
@@ -72,15 +74,16 @@ impl Known {
 
 impl Upstream {
     pub(super) fn new(config: &UpstreamConfig, all: &Config, pins: &Pins) -> Result<Upstream, Failure> {
-        let (pool, known) = match config.profile {
+        let (pool, known, pinned) = match config.profile {
             Profile::Mcp => {
-                let (pool, first) = nodes::mcp_pool(config, all, pins)?;
-                (pool, Known::Mcp(first, config.safe.clone()))
+                let pinned = pins.of(config).map(Arc::new);
+                let (pool, first) = nodes::mcp_pool(config, all, pinned.as_ref())?;
+                (pool, Known::Mcp(first, config.safe.clone()), pinned)
             }
             Profile::Plain | Profile::Ethereum | Profile::Lsp => {
                 let pool = nodes::pool(config, all)?;
                 let discovered = discovered(config, &pool)?;
-                (pool, Known::Discovered(discovered))
+                (pool, Known::Discovered(discovered), None)
             }
         };
         Ok(Upstream {
@@ -93,6 +96,7 @@ impl Upstream {
             version: Version(Arc::default()),
             config: config.clone(),
             files: fingerprint(config),
+            pinned,
             pool,
             known,
         })
