@@ -200,7 +200,7 @@ impl Explainer {
             return Ok(Report::new(question, steps, conclusion));
         }
         Ok(match &self.served {
-            Served::Gateway(gated) => Report::of(question, steps, gated.current().gateway.explain(&call)),
+            Served::Gateway(gated) => Report::of(question, steps, gated.current().explain(&call)),
             Served::Demo | Served::Mcp(_) => self.method(question, steps),
         })
     }

@@ -126,7 +126,7 @@ impl Report {
         let mut last = "";
         for StepReport { step, outcome, detail, source } in &self.steps {
             let style = match outcome.as_str() {
-                "deny" | "refused" | "open" | "none" | "not found" => BAD,
+                "deny" | "refused" | "held" | "open" | "none" | "not found" => BAD,
                 "no" | "not used" | "not chosen" | "skipped" | "off" => WEAK,
                 _ => GOOD,
             };

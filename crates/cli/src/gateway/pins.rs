@@ -5,6 +5,7 @@
 //!
 //! Approvals outlast configurations, so they are kept here. What tools say now belongs to their upstream ([`Pinned`]), and is replaced with it.
 
+mod explain;
 mod file;
 mod pinned;
 mod review;

@@ -63,9 +63,9 @@ impl Pinned {
         self.pins.0.changes.subscribe()
     }
 
-    /// The tools as they were listed last.
-    pub(super) fn listed(&self) -> BTreeMap<String, ToolDefinition> {
-        self.listing().tools.clone().unwrap_or_default()
+    /// The tools as they were listed last; none before that.
+    pub(super) fn listed(&self) -> Option<BTreeMap<String, ToolDefinition>> {
+        self.listing().tools.clone()
     }
 
     /// How a tool that says this compares with what was approved. The first tools of an upstream are approved as they are.

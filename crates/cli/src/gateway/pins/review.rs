@@ -50,7 +50,7 @@ impl Gated {
         let (gate, mut matched) = (self.current(), Vec::new());
         for (method, digest) in wanted {
             let listed = pinned_of(&gate.upstreams).filter_map(|(prefix, pinned)| {
-                let tool = pinned.listed().remove(method.strip_prefix(prefix)?)?;
+                let tool = pinned.listed()?.remove(method.strip_prefix(prefix)?)?;
                 Some((prefix, pinned, tool))
             });
             // Calls go by the longest prefix, too.
@@ -67,7 +67,7 @@ impl Gated {
     pub(crate) fn held(&self, tool: &str) -> Option<(String, String)> {
         let (gate, wanted) = (self.current(), public(tool));
         pinned_of(&gate.upstreams).find_map(|(prefix, pinned)| {
-            let listed = pinned.listed();
+            let listed = pinned.listed()?;
             let mut named =
                 listed.values().filter(|tool| public(&format!("{prefix}{}", tool.name)) == wanted);
             named.find_map(|tool| Some((format!("{prefix}{}", tool.name), pinned.refusal(tool)?)))
@@ -82,7 +82,7 @@ fn pinned_of(upstreams: &[Upstream]) -> impl Iterator<Item = (&str, &Pinned)> {
 
 impl Pinned {
     fn records(&self, prefix: &str) -> Vec<ToolRecord> {
-        let listed = self.listed();
+        let listed = self.listed().unwrap_or_default();
         let mut approved: Tools = self.pins.approved().get(&self.upstream).cloned().unwrap_or_default();
         let record = |name: &str, state: &'static str, pinned: Option<Map<String, Value>>| ToolRecord {
             tool: format!("{prefix}{name}"),

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use super::{Agent, Behind, all_tools, call, rpc, start, text, tool, until, write_tools};
+use crate::program::{parts, run};
 
 /// A gateway with an admin socket.
 fn pinned(name: &str, pin: &str) -> (Behind, String) {
@@ -202,10 +203,42 @@ fn pinned_tools_follow_a_prefix_that_changes() {
 }
 
 #[test]
+fn a_tool_that_is_held_back_is_explained_with_and_without_the_gateway() {
+    let (behind, socket) = pinned("explained", "hold");
+    let (url, file) = (behind.url(), behind.folder.file("gateway.toml"));
+    let explain = |arguments: &[&str], method: &str| {
+        let (code, stdout, stderr) = parts(run(&[&["explain"], arguments, &[method]].concat()));
+        let report: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stdout}{stderr}"));
+        let steps = report["steps"].as_array().unwrap();
+        let tool = steps.iter().find(|step| step["step"] == "tool").map(|step| step["outcome"].clone());
+        (code.unwrap(), tool.unwrap_or_default(), report["error"].clone())
+    };
+    let (running, from_file) = (["--admin", &socket], ["--config", &file]);
+    for arguments in [&running, &from_file] {
+        assert_eq!(explain(arguments, "t/echo"), (0, json!("approved"), Value::Null));
+        assert_eq!(explain(arguments, "t/resources/list"), (0, Value::Null, Value::Null));
+    }
+    let check_held = |arguments: &[&str], method: &str| {
+        let (code, tool, error) = explain(arguments, method);
+        assert_eq!((code, &tool), (1, &json!("held")), "{method}");
+        assert_eq!(error["code"], -32002);
+        // What callers get.
+        assert_eq!(error["message"], rpc(&url, method, &json!({}))["error"]["message"]);
+    };
+    write_tools(&behind.folder, &changed());
+    assert_eq!(call(&url, &["t/changed"]).0, Some(0));
+    until("the change is seen", || (explain(&running, "t/echo").1 == "held").then_some(()));
+    check_held(&running, "t/echo");
+    check_held(&running, "t/fresh");
+    // A file does not know what the server lists.
+    check_held(&from_file, "t/fresh");
+}
+
+#[test]
 fn a_file_of_pinned_tools_that_cannot_be_read_is_an_error_that_says_so() {
     let (behind, _) = pinned("broken", "hold");
     std::fs::write(behind.folder.file("gateway.pins.json"), "{").unwrap();
     let file = behind.folder.file("gateway.toml");
-    let (code, _, stderr) = crate::program::parts(crate::program::run(&["gateway", "--config", &file]));
+    let (code, _, stderr) = parts(run(&["gateway", "--config", &file]));
     assert!(code == Some(2) && stderr.contains("gateway.pins.json"), "{code:?} {stderr}");
 }
