@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use switchboard::carrier::redacted;
 use switchboard::mcp::Client;
 use switchboard::mcp::adapt::Methods;
 use switchboard::openrpc::{Discovery, DiscoveryHandle, Generator, Info};
@@ -158,7 +159,8 @@ fn unreachable(url: &str, error: &CallError) -> Failure {
         CallError::Unsupported(why) => why.to_string(),
         other => other.to_string(),
     };
-    let what = format!("cannot use {} as an MCP server: {}", visible(url), visible(&why));
+    let shown = redacted(url);
+    let what = format!("cannot use {} as an MCP server: {}", visible(&shown), visible(&why));
     let failure = Failure::new(if is_url { Exit::Unreachable } else { Exit::Usage }, what);
     match error {
         _ if !is_url => failure.advise("use a URL such as http://127.0.0.1:9000/mcp, or `exec:COMMAND`"),

@@ -1,6 +1,6 @@
 //! The URLs of an upstream.
 
-use switchboard::carrier::{Carriers, Url};
+use switchboard::carrier::{Carriers, Url, redacted};
 
 use super::expand;
 use super::health::number;
@@ -67,11 +67,12 @@ pub(super) fn node(reader: &mut Reader<'_>) -> Option<NodeConfig> {
 fn addresses(written: &str, template: Option<&str>) -> Result<(String, String), String> {
     let Some(template) = template else {
         let url = checked(written)?;
-        return Ok((url.clone(), url));
+        let shown = redacted(&url);
+        return Ok((url, shown));
     };
     let shown = expand::masked(template);
     match checked(written) {
-        Ok(url) => Ok((url, shown)),
+        Ok(url) => Ok((url, redacted(&shown))),
         Err(_) => {
             checked(&shown)?;
             Err("with its references filled in, this is not a valid URL".to_owned())

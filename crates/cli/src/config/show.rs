@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use switchboard::carrier::redacted;
+
 use super::Config;
 use super::expand::{MASK, escape, masked as without_references};
 use super::faults::Fault;
@@ -269,7 +271,8 @@ fn written(node: &Node, secrets: Secrets) -> String {
     match &node.value {
         Value::Text(text) => match (&text.template, secrets) {
             (_, Secrets::Masked) if text.is_secret => quoted(MASK),
-            (Some(template), Secrets::Masked) => quoted(&escape(&without_references(template))),
+            (Some(template), Secrets::Masked) => quoted(&escape(&redacted(&without_references(template)))),
+            (None, Secrets::Masked) => quoted(&escape(&redacted(&text.text))),
             (Some(template), Secrets::Referenced) => quoted(template),
             _ => quoted(&escape(&text.text)),
         },

@@ -15,6 +15,7 @@
 //! A transport is a folder that implements [`Carrier`] and a line in [`Carriers::of_this_build`]. Pass a transport from another crate
 //! to [`Server::with_carrier`](crate::server::Server::with_carrier) and [`Dial::with_carriers`](crate::Dial::with_carriers).
 
+mod redacted;
 mod setup;
 mod suggest;
 mod url;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use switchboard_core::Peer;
 
+pub use self::redacted::redacted;
 pub use self::setup::{ConnectSetup, ListenSetup};
 pub use self::suggest::Suggestion;
 pub use self::url::{HostPort, Url, UrlError};

@@ -8,6 +8,7 @@ mod examples;
 mod guarded;
 mod operators;
 mod reloading;
+mod secrets;
 mod tls;
 
 use std::net::TcpListener;
