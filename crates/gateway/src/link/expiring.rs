@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::open::Open;
-use super::starts::{SOON, Starts};
+use super::starts::Starts;
 
 /// A peer whose connection is let go when its time has come. Calls and streams in progress keep it open until they end.
 pub(super) struct Expiring {
@@ -28,8 +28,13 @@ pub(super) struct Shared {
     used: AtomicU64,
     /// Calls in progress.
     in_flight: AtomicU32,
+    /// Whether it has answered, and for long enough to show that it works.
+    has_answered: AtomicBool,
     has_worked: AtomicBool,
     has_failed: AtomicBool,
+    /// Whether it was asked for its methods and has not answered. Some programs do not survive a method that they do not know, which says
+    /// nothing about the calls of clients.
+    is_asked: AtomicBool,
     starts: Arc<Starts>,
     open: Open,
     has_expired: watch::Sender<bool>,
@@ -49,8 +54,10 @@ impl Expiring {
             begun: Instant::now(),
             used: AtomicU64::new(0),
             in_flight: AtomicU32::new(0),
+            has_answered: AtomicBool::new(false),
             has_worked: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
+            is_asked: AtomicBool::new(false),
             starts,
             open,
             has_expired: watch::Sender::new(false),
@@ -98,17 +105,29 @@ impl Shared {
             _ => None,
         };
         match error {
-            // Many calls may fail because of one broken connection.
-            Some(CallError::Closed(_)) if self.age() < SOON => {
-                if !self.has_failed.swap(true, Ordering::Relaxed) {
-                    self.starts.failed();
-                }
-            }
+            Some(CallError::Closed(_)) => self.note_end(),
             Some(_) => {}
             None => {
-                self.has_worked.store(true, Ordering::Relaxed);
-                self.starts.worked();
+                self.has_answered.store(true, Ordering::Relaxed);
+                if self.starts.is_steady(self.age()) {
+                    self.has_worked.store(true, Ordering::Relaxed);
+                    self.starts.worked();
+                }
             }
+        }
+    }
+
+    /// The connection broke. Many calls may fail because of that.
+    fn note_end(&self) {
+        let is_known = self.has_worked.load(Ordering::Relaxed) || self.is_asked.load(Ordering::Relaxed);
+        if is_known || self.has_failed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        match (self.has_answered.load(Ordering::Relaxed), self.starts.is_young(self.age())) {
+            (true, true) => self.starts.broke(),
+            (true, false) => self.starts.worked(),
+            (false, true) => self.starts.failed(),
+            (false, false) => {}
         }
     }
 
@@ -150,15 +169,23 @@ impl Service for Expiring {
         self.shared.note_use();
         let reply = Service::call(&peer, call);
         let flight = Flight::new(&self.shared);
-        // Some programs do not survive a method that they do not know. That says nothing about the calls of clients.
         let is_question = call.method.as_str() == DISCOVER;
+        if is_question {
+            self.shared.is_asked.store(true, Ordering::Relaxed);
+        }
         reply.map(move |reply| {
             if !is_question {
                 flight.0.note(&reply);
+            } else if !is_closed(&reply) {
+                flight.0.is_asked.store(false, Ordering::Relaxed);
             }
             reply.map_items(|items| items.through(|items| items.inspect(move |_| flight.0.note_use())))
         })
     }
+}
+
+fn is_closed(reply: &Reply) -> bool {
+    matches!(&reply.outcome, Outcome::Error(error) if matches!(error.local(), Some(CallError::Closed(_))))
 }
 
 /// A call or a stream in progress.
@@ -193,9 +220,14 @@ impl Remote for Expiring {
         let Some(closed) = self.shared.peer().map(|peer| Remote::closed(&peer)) else {
             return Box::pin(std::future::ready(gone()));
         };
+        let shared = Arc::downgrade(&self.shared);
         Box::pin(async move {
             tokio::select! {
-                reason = closed => reason,
+                reason = closed => {
+                    // A program may end after it has answered.
+                    shared.upgrade().inspect(|shared| shared.note_end());
+                    reason
+                }
                 _ = has_expired.wait_for(|has_expired| *has_expired) => gone(),
             }
         })

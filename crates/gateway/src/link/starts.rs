@@ -12,13 +12,15 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// The longest pause between two connections to a server, which may be back at any time.
 const LONGEST_OF_SERVERS: Duration = Duration::from_secs(1);
 
-/// A connection that breaks sooner than this did not work.
-pub(super) const SOON: Duration = Duration::from_secs(1);
+/// A connection that breaks sooner than this without an answer did not work.
+const SOON: Duration = Duration::from_secs(1);
+/// A program that ends sooner than this did not work, whatever it has answered: otherwise one that ends at each call would be started for each.
+const STEADY: Duration = Duration::from_secs(10);
 
 /// Counts attempts in a row that failed.
 #[derive(Debug)]
 pub(super) struct Starts {
-    longest: Duration,
+    is_program: bool,
     failed: Mutex<Failed>,
 }
 
@@ -35,8 +37,17 @@ struct OwnStarts(Mutex<Vec<(Arc<Starts>, Arc<Starts>)>>);
 impl Starts {
     /// Of a program, or of connections to a server.
     pub(super) fn new(is_program: bool) -> Starts {
-        let longest = if is_program { LONGEST } else { LONGEST_OF_SERVERS };
-        Starts { longest, failed: Mutex::default() }
+        Starts { is_program, failed: Mutex::default() }
+    }
+
+    /// Whether a connection of this age works if it has answered.
+    pub(super) fn is_steady(&self, age: Duration) -> bool {
+        !self.is_program || age >= STEADY
+    }
+
+    /// Whether a connection that breaks at this age did not work.
+    pub(super) fn is_young(&self, age: Duration) -> bool {
+        age < if self.is_program { STEADY } else { SOON }
     }
 
     /// Those of a session that has its own connection: its failures are not for others.
@@ -46,7 +57,7 @@ impl Starts {
         if let Some((_, starts)) = own.iter().find(|(link, _)| Arc::ptr_eq(link, self)) {
             return Arc::clone(starts);
         }
-        let starts = Arc::new(Starts { longest: self.longest, failed: Mutex::default() });
+        let starts = Arc::new(Starts::new(self.is_program));
         own.push((Arc::clone(self), Arc::clone(&starts)));
         starts
     }
@@ -67,9 +78,21 @@ impl Starts {
     /// An attempt failed.
     pub(super) fn failed(&self) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let pause = (FIRST * 2_u32.saturating_pow(failed.count)).min(self.longest);
+        let longest = if self.is_program { LONGEST } else { LONGEST_OF_SERVERS };
+        let pause = (FIRST * 2_u32.saturating_pow(failed.count)).min(longest);
         failed.count = (failed.count + 1).min(16);
         failed.until = Some(Instant::now() + pause.mul_f64(0.5 + fastrand::f64() / 2.0));
+    }
+
+    /// A connection broke soon after it had answered. That may happen once.
+    pub(super) fn broke(&self) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.count == 0 {
+            failed.count = 1;
+            return;
+        }
+        drop(failed);
+        self.failed();
     }
 
     /// A connection works.

@@ -2,10 +2,13 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use switchboard_core::{Call, Code, Connections, Outcome, Service, Upstream};
+use switchboard_core::{
+    Call, Code, Connections, ErrorObject, Outcome, ReplyFuture, Service, Upstream, service_fn,
+};
 use switchboard_gateway::Link;
 use switchboard_transport::Dial;
 use tokio::time::Instant;
@@ -169,6 +172,38 @@ async fn a_program_that_ends_at_once_is_not_started_for_every_call() {
         tokio::task::yield_now().await;
     }
     assert!(ask(&server, call_in(&session)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_program_that_answers_and_ends_soon_is_not_started_for_every_call() {
+    for end in ["crash", "last"] {
+        let starts = file(&format!("young-{end}"));
+        let server = Link::default().upstream(program(&starts, None));
+        let (one, two) = (session(), session());
+        for _ in 0..100 {
+            let mut last = call_in(&one);
+            last.method = end.into();
+            let _ = join_all([ask(&server, call_in(&one)), ask(&server, last)]).await;
+        }
+        let count = std::fs::read_to_string(&starts).unwrap().lines().count();
+        assert!(count <= 8, "{end}: it was started {count} times for 100 calls");
+        assert!(ask(&server, call_in(&two)).await.is_ok(), "{end}: another client does not wait");
+    }
+}
+
+#[tokio::test]
+async fn the_program_of_a_session_that_answers_and_ends_soon_is_not_started_for_every_call() {
+    let starts = file("young-session");
+    let connect = Link::default().connector(program(&starts, None));
+    for _ in 0..100 {
+        let nothing =
+            service_fn(|call: &Call| ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str())));
+        let Ok(peer) = connect(Arc::new(nothing)).await else { continue };
+        assert!(peer.call::<[u32; 2]>("handshake", ()).await.is_ok());
+        assert!(peer.call::<[u32; 2]>("crash", ()).await.is_err());
+    }
+    let count = std::fs::read_to_string(&starts).unwrap().lines().count();
+    assert!((2..=8).contains(&count), "it was started {count} times for 100 calls");
 }
 
 #[tokio::test]

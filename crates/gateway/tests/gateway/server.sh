@@ -5,6 +5,7 @@ echo started >> "$1"
 sleep 1000 &
 while read -r line; do
     id=${line##*\"id\":}
-    case $line in *'"slow"'*) sleep 0.4 ;; esac
+    case $line in *'"slow"'*) sleep 0.4 ;; *'"crash"'*) exit 1 ;; esac
     echo "{\"jsonrpc\":\"2.0\",\"id\":${id%%[,\}]*},\"result\":[$$,$!]}"
+    case $line in *'"last"'*) exit 0 ;; esac
 done

@@ -7,7 +7,7 @@ const MASK: &str = "***";
 const FRAMING: &str = "framing=";
 
 /// A URL for people and logs: the values of its query, and a user name and password, are `***`. So are those of URLs among the arguments of a
-/// program, as in `exec:proxy https://a.example?key=1`. Secrets in a path cannot be told from other paths, and are shown.
+/// program, as in `exec:proxy https://a.example?key=1`. Secrets in a path look like any other path, and are shown.
 ///
 /// # Examples
 ///
