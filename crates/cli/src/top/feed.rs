@@ -12,6 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
 use super::item::{EndedCall, Info};
 use super::state::{CALLS, Calls, Wanted};
+use super::upstreams::Upstream;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
@@ -37,6 +38,8 @@ pub(super) enum News {
     Call(EndedCall),
     /// So many calls could not be sent in time.
     Missed(u64),
+    /// The upstreams of a gateway, which have changed.
+    Upstreams(Vec<Upstream>),
     /// The connection is lost for this reason, and is made again.
     Lost(String),
 }
@@ -99,10 +102,12 @@ impl Feed<'_> {
             let now = *wanted.borrow_and_update();
             let mut stats = self.stats(line, now).await?;
             let mut calls = self.calls(line, now.calls).await?;
+            let mut upstreams = self.upstreams(line, now.calls).await?;
             loop {
                 let new = tokio::select! {
                     item = stats.next() => Some(News::Stats(item?)),
                     Some(item) = calls.next() => call(item).map_err(|error| self.explain(error))?,
+                    Some(item) = upstreams.next() => list(item).map_err(|error| self.explain(error))?,
                     _ = info.tick() => Some(News::Info(self.info(line).await?)),
                     changed = wanted.changed() => match changed {
                         Ok(()) => break,
@@ -143,6 +148,20 @@ impl Feed<'_> {
         Ok(select_all(streams))
     }
 
+    /// The upstreams, for the view; none if the listener has no such method.
+    async fn upstreams(&self, line: &Line, calls: Calls) -> Result<SelectAll<Items>, Failure> {
+        if calls == Calls::Nothing {
+            return Ok(SelectAll::new());
+        }
+        let every = format!("{}ms", self.every.as_millis());
+        match self.items(line, "admin/upstreams", &json!({ "every": every })).await {
+            Ok(Some(items)) => Ok(select_all([items])),
+            Ok(None) => Ok(SelectAll::new()),
+            Err(CallError::Rejected(error)) if error.code == Code::METHOD_NOT_FOUND => Ok(SelectAll::new()),
+            Err(error) => Err(self.explain(error)),
+        }
+    }
+
     async fn info(&self, line: &Line) -> Result<Info, Failure> {
         let answer = line.ask(Call::new("admin/info", None)).await;
         match answer.map(|reply| reply.outcome).map_err(|error| self.explain(error))? {
@@ -152,15 +171,21 @@ impl Feed<'_> {
     }
 
     async fn stream(&self, line: &Line, method: &str, params: &Value) -> Result<Items, Failure> {
+        let items = self.items(line, method, params).await.map_err(|error| self.explain(error))?;
+        items.ok_or_else(|| self.stranger())
+    }
+
+    /// The stream of a method; none if it answers with something else.
+    async fn items(&self, line: &Line, method: &str, params: &Value) -> Result<Option<Items>, CallError> {
         let params = Json::encode_ref(params).expect("strings and numbers are JSON");
         let mut call = Call::new(method, Some(params));
         call.cx.insert(StreamWanted);
         if !self.session.target.is_http() {
             call_options::say(&mut call);
         }
-        match line.ask(call).await.map_err(|error| self.explain(error))?.outcome {
-            Outcome::Stream(items) => Ok(items),
-            _ => Err(self.stranger()),
+        match line.ask(call).await?.outcome {
+            Outcome::Stream(items) => Ok(Some(items)),
+            _ => Ok(None),
         }
     }
 
@@ -221,6 +246,18 @@ fn call(item: Result<Json, ErrorObject>) -> Result<Option<News>, CallError> {
         Ok(json) => Ok(json.decode().ok().map(News::Call)),
         Err(error) => match CallError::from(error) {
             CallError::Gap(gap) => Ok(Some(News::Missed(gap.lost.unwrap_or(0)))),
+            error => Err(error),
+        },
+    }
+}
+
+/// An item of `admin/upstreams`. What cannot be read is left out.
+fn list(item: Result<Json, ErrorObject>) -> Result<Option<News>, CallError> {
+    match item {
+        Ok(json) => Ok(json.decode().ok().map(News::Upstreams)),
+        Err(error) => match CallError::from(error) {
+            // The next list has everything.
+            CallError::Gap(_) => Ok(None),
             error => Err(error),
         },
     }

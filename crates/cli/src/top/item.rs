@@ -25,6 +25,12 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+impl std::fmt::Display for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl Deref for Text {
     type Target = str;
 

@@ -80,6 +80,7 @@ fn take(state: &mut State, (wanted, new): Sent) {
         News::Call(_) | News::Missed(_) if wanted.calls != state.wanted.calls => {}
         News::Call(call) => state.end(call),
         News::Missed(count) => state.miss(count),
+        News::Upstreams(upstreams) => state.list(upstreams),
         News::Lost(reason) => state.lose(reason),
     }
 }

@@ -9,6 +9,7 @@ mod live;
 mod once;
 mod state;
 mod terminal;
+mod upstreams;
 mod wording;
 
 use std::time::Duration;
@@ -34,7 +35,7 @@ Examples:
 
 const LONG: &str = "\
 On a terminal, the view shows calls and errors per second, latency, sessions, the busiest methods, and the latest calls that failed or took \
-long; `?` lists the keys. It reconnects if the server goes away. In a pipe, each interval is one line of JSON: an item of the \
+long. For a gateway, it also shows the upstreams. `?` lists the keys. It reconnects if the server goes away. In a pipe, each interval is one line of JSON: an item of the \
 method `admin/stats`.";
 
 /// The shortest interval that an admin listener measures.

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::item::{EndedCall, Info, Row, Stats};
+use super::upstreams::{Upstream, Upstreams};
 
 /// Intervals that are kept for the graphs.
 const HISTORY: usize = 600;
@@ -114,6 +115,8 @@ pub(super) struct Known {
     pub(super) calls: VecDeque<EndedCall>,
     /// Calls that the server could not send in time.
     pub(super) missed: u64,
+    /// The servers behind a gateway.
+    pub(super) upstreams: Upstreams,
 }
 
 /// Everything that is drawn.
@@ -178,6 +181,12 @@ impl State {
             buckets: stats.latency.buckets.clone(),
         });
         known.latest = Some(stats);
+        known.upstreams.count();
+    }
+
+    /// The upstreams of the gateway have changed.
+    pub(super) fn list(&mut self, upstreams: Vec<Upstream>) {
+        self.live.upstreams.list(upstreams);
     }
 
     /// A call has ended. The same call may arrive twice: as failed, and as slow.

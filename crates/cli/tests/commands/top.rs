@@ -116,6 +116,20 @@ fn the_view_shows_what_is_called_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+fn the_view_shows_the_upstreams_of_a_gateway() {
+    let server = Serving::start(&[]);
+    let upstream = format!("behind={}", server.url());
+    let gateway =
+        Serving::spawn(program(&["gateway", &upstream, "--listen", "http://127.0.0.1:0", "--admin", "0"]));
+    let admin = gateway.banner.lines().find_map(|line| line.strip_prefix("Admin on ")).unwrap().to_owned();
+    let mut terminal = Terminal::start(&["top", &admin, "--every", "100ms"], "");
+    terminal.until("upstream");
+    terminal.until("behind");
+    terminal.type_in("q");
+    assert_eq!(terminal.wait(), Some(0));
+}
+
+#[test]
 fn a_signal_leaves_the_terminal_as_it_was() {
     let (_serving, admin) = serving();
     let mut terminal = Terminal::start_with(&["top", &admin], "", &[("NO_COLOR", "1")]);

@@ -6,6 +6,7 @@ mod heat;
 mod help;
 mod rows;
 mod theme;
+mod upstreams;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -21,6 +22,8 @@ use crate::visible::visible;
 
 /// Terminals with fewer lines have no graphs.
 const FOR_GRAPHS: u16 = 10;
+/// Terminals with fewer lines do not show upstreams.
+const FOR_UPSTREAMS: u16 = 14;
 /// Terminals with fewer lines do not list calls.
 const FOR_CALLS: u16 = 16;
 /// Terminals with fewer lines have no heat map.
@@ -40,11 +43,13 @@ pub(super) fn draw(state: &State, theme: &Theme, area: Rect, buffer: &mut Buffer
     let lines = |lines: &[String]| Constraint::Length((lines.len() as u16).min(area.height / 4).max(1));
     let part = |is_shown: bool, height: u16| Constraint::Length(if is_shown { height } else { 0 });
     let list = part(area.height >= FOR_CALLS, area.height / 3);
-    let [top, middle, graphs, heat, rows, calls, bottom] = Layout::vertical([
+    let behind = upstreams::height(known).min(area.height / 4);
+    let [top, middle, graphs, heat, upstreams, rows, calls, bottom] = Layout::vertical([
         lines(&head),
         lines(&numbers),
         part(has_graphs, graphs::HEIGHT),
         part(area.height >= FOR_HEAT, heat::HEIGHT),
+        part(area.height >= FOR_UPSTREAMS, behind),
         Constraint::Min(0),
         list,
         Constraint::Length(1),
@@ -55,6 +60,7 @@ pub(super) fn draw(state: &State, theme: &Theme, area: Rect, buffer: &mut Buffer
     paragraph(&numbers, Style::new()).render(middle, buffer);
     graphs::draw(known, theme, graphs, buffer);
     heat::draw(known, theme, heat, buffer);
+    upstreams::draw(known, theme, upstreams, buffer);
     rows::draw(state, theme, rows, buffer);
     calls::draw(state, theme, calls, buffer);
     footer(state, theme).render(bottom, buffer);

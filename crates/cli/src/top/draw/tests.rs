@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 
 use super::super::item::{EndedCall, Info, Latency, Row, Stats};
 use super::super::state::{By, Calls, Mode, State, Wanted};
+use super::super::upstreams::{Upstream, UpstreamNode};
 use super::*;
 
 /// A server that is busy.
@@ -141,11 +142,51 @@ q quit  ? help  space pause  m t w rows
     assert_eq!(shown, expected, "\n{shown}");
 }
 
+/// A busy gateway.
+fn gateway() -> State {
+    let mut state = busy();
+    let node = |state: &str, calls, latency_ms| UpstreamNode { state: state.into(), calls, latency_ms };
+    let upstreams = |calls| {
+        let nodes = vec![node("up", 3, Some(1.0)), node("ejected", 1, Some(5.0)), node("drained", 0, None)];
+        let math = Upstream {
+            name: "math".into(),
+            state: "degraded".into(),
+            breaker: Some("half-open".into()),
+            calls,
+            errors: calls / 4,
+            in_flight: 2,
+            nodes,
+        };
+        let gone = Upstream { name: "gone\u{7}".into(), state: "down".into(), ..Upstream::default() };
+        vec![math, gone]
+    };
+    for calls in [100, 108] {
+        state.list(upstreams(calls));
+        state.add(interval(8));
+    }
+    state
+}
+
+#[test]
+fn the_upstreams_of_a_gateway_are_shown() {
+    let expected = r"
+upstream       state in flight   calls/s  errors/s   latency   ejected   breaker
+math        degraded         2      8.00      2.00   2.00 ms    1 of 3 half-open
+gone\u0007      down         0         0         0         -         -         -
+";
+    let shown = screen(&gateway(), 80, 24);
+    assert!(shown.contains(expected), "\n{shown}");
+    let narrow = screen(&gateway(), 30, 14);
+    assert!(narrow.contains("math        degraded      8.00\n"), "\n{narrow}");
+    assert!(!screen(&gateway(), 80, 13).contains("upstream"));
+    assert!(!screen(&busy(), 80, 24).contains("upstream"));
+}
+
 #[test]
 fn every_size_can_be_drawn() {
     let (mut help, waiting) = (busy(), State::default());
     help.mode = Mode::Help;
-    for state in [&busy(), &help, &waiting] {
+    for state in [&busy(), &help, &waiting, &gateway()] {
         for width in [1, 2, 8, 19, 20, 36, 47, 60, 72, 100] {
             for height in [1, 2, 3, 5, 9, 10, 15, 16, 24, 28, 50] {
                 drawn(state, &Theme::new(true), width, height);
