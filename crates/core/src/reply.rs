@@ -373,8 +373,18 @@ impl ReplyFuture {
     pub fn map(self, change: impl FnOnce(Reply) -> Reply + Send + 'static) -> ReplyFuture {
         match self.into_ready() {
             Ok(reply) => ReplyFuture::ready(change(reply)),
-            Err(future) if future.is_untimed() => ReplyFuture::untimed(async move { change(future.await) }),
-            Err(future) => ReplyFuture::pending(async move { change(future.await) }),
+            Err(future) => future.through(|future| async move { change(future.await) }),
+        }
+    }
+
+    /// A future around this one. It limits its own time if this one does.
+    pub fn through<F>(self, wrap: impl FnOnce(ReplyFuture) -> F) -> ReplyFuture
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        match self.is_untimed() {
+            true => ReplyFuture::untimed(wrap(self)),
+            false => ReplyFuture::pending(wrap(self)),
         }
     }
 }

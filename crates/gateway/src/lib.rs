@@ -50,7 +50,7 @@ pub use link::{Batches, CallProbe, ConnectProbe, Link, OpenConnections};
 pub use mirror::{Mirror, MirrorCounts};
 pub use mock::Mock;
 pub use pool::{
-    Balance, Eject, Health, Node, NodeStatus, OpenStreams, Pool, PoolBuilder, Probe, Skipped, Sticky,
+    Balance, Eject, Health, Node, NodeStatus, OpenCalls, Pool, PoolBuilder, Probe, Skipped, Sticky,
 };
 pub use rewrite::Rewrite;
 pub use route::{ParamsForm, Route};

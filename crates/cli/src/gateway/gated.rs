@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
-use switchboard::gateway::{Gateway, GatewayBuilder};
+use switchboard::gateway::{Gateway, GatewayBuilder, OpenCalls};
 use tokio::sync::watch;
 
 use super::pins::Pins;
@@ -79,17 +79,16 @@ impl Gated {
         Ok(gate)
     }
 
-    /// Uses these from now on. Calls to upstreams that are gone finish; streams have this long to do so.
+    /// Uses these from now on. Calls and streams of servers that are gone have this long to finish.
     pub(crate) fn replace(&self, gate: Gate, drain_time: Duration) {
         let before = self.current.swap(Arc::new(gate));
         let now = self.current();
         now.put_in_use();
-        for upstream in before.gone(&now) {
-            upstream.pinned.iter().for_each(|pinned| pinned.retire());
-            let streams = upstream.pool.streams();
+        before.gone(&now).flat_map(|upstream| &upstream.pinned).for_each(|pinned| pinned.retire());
+        for (_, open) in before.leaving(&now) {
             tokio::spawn(async move {
                 tokio::time::sleep(drain_time).await;
-                streams.end();
+                open.end();
             });
         }
         self.news.changes.send_replace(());
@@ -126,7 +125,11 @@ impl Gate {
                 upstreams.push(same);
                 continue;
             }
-            let upstream = Upstream::new(one, config, pins)?;
+            let resized = kept(&one.name).map(|before| before.with_servers(one, config)).transpose()?;
+            let upstream = match resized.flatten() {
+                Some(resized) => resized,
+                None => Upstream::new(one, config, pins)?,
+            };
             follow(&upstream, news);
             fresh.push(upstream.clone());
             upstreams.push(upstream);
@@ -161,6 +164,19 @@ impl Gate {
         self.upstreams.iter().filter(move |upstream| !is_kept(upstream))
     }
 
+    /// The upstreams that have servers which the next ones do not have, and the calls of these servers.
+    fn leaving(&self, next: &Gate) -> Vec<(&str, OpenCalls)> {
+        let leaving = self.upstreams.iter().map(|upstream| {
+            let same = next.upstreams.iter().find(|other| other.name == upstream.name);
+            let open = match same {
+                Some(next) => upstream.pool.open_calls_without(&next.pool),
+                None => upstream.pool.open_calls(),
+            };
+            (&*upstream.name, open)
+        });
+        leaving.filter(|(_, open)| !open.is_empty()).collect()
+    }
+
     /// What is different in the next one, for the log: such as `upstream eth +1 node`.
     pub(crate) fn changes(&self, next: &Gate) -> Vec<String> {
         let find = |gate: &Gate, name: &str| gate.upstreams.iter().position(|one| one.name == name);
@@ -184,9 +200,9 @@ impl Gate {
         changes
     }
 
-    /// The names of the upstreams that finish their calls and end, for the log.
+    /// The names of the upstreams whose servers finish their calls and end, all or some of them, for the log.
     pub(crate) fn draining(&self, next: &Gate) -> Vec<String> {
-        self.gone(next).map(|upstream| upstream.name.clone()).collect()
+        self.leaving(next).into_iter().map(|(name, _)| name.to_owned()).collect()
     }
 }
 

@@ -26,18 +26,38 @@ const TRACE: [&str; 2] = ["traceparent", "tracestate"];
 /// How long a program runs without being used, unless the configuration says otherwise.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// The servers of an upstream as a pool.
-pub(super) fn pool(upstream: &UpstreamConfig, config: &Config) -> Result<Pool, Failure> {
+/// The servers of an upstream as a pool. Those of the one before are kept.
+pub(super) fn pool(
+    upstream: &UpstreamConfig,
+    config: &Config,
+    before: Option<(&UpstreamConfig, &Pool)>,
+) -> Result<Pool, Failure> {
     let builder = builder(upstream);
+    let builder = before.iter().fold(builder, |builder, (_, pool)| builder.after(pool));
     let is_pinned = connections(upstream) == Connections::PerClient;
     let builder = if is_pinned { builder.pinned() } else { builder };
     let builder = match &upstream.health {
         Some(health) => builder.health(rules(health)),
         None => builder,
     };
-    let nodes = upstream.nodes.iter().map(|node| self::node(node, upstream, config));
-    let nodes: Vec<Node> = nodes.collect::<Result<_, Failure>>()?;
-    Ok(nodes.into_iter().fold(builder, PoolBuilder::node).build())
+    let mut left: Vec<Option<&NodeConfig>> =
+        before.iter().flat_map(|(before, _)| &before.nodes).map(Some).collect();
+    let add = |builder: PoolBuilder, node: &NodeConfig| {
+        let same = left.iter().position(|other| *other == Some(node));
+        match (same, before) {
+            (Some(index), Some((_, pool))) => {
+                left[index] = None;
+                Ok(builder.kept(pool, index))
+            }
+            _ => self::node(node, upstream, config).map(|node| builder.node(node)),
+        }
+    };
+    Ok(upstream.nodes.iter().try_fold(builder, add)?.build())
+}
+
+/// Whether servers of one can be servers of the other, with their connections.
+pub(super) fn have_same_connections(one: &UpstreamConfig, other: &UpstreamConfig) -> bool {
+    connections(one) == connections(other)
 }
 
 /// The same of MCP servers, and the first of them.

@@ -81,7 +81,7 @@ impl Upstream {
                 (pool, Known::Mcp(first, config.safe.clone()), pinned)
             }
             Profile::Plain | Profile::Ethereum | Profile::Lsp => {
-                let pool = nodes::pool(config, all)?;
+                let pool = nodes::pool(config, all, None)?;
                 let discovered = discovered(config, &pool)?;
                 (pool, Known::Discovered(discovered), None)
             }
@@ -122,6 +122,25 @@ impl Upstream {
         next.policy = config.policy.clone();
         next.config = config.clone();
         Some(next)
+    }
+
+    /// The same with other servers: those that stay keep their connections, health and statistics. None if none stays, or if more is different.
+    pub(super) fn with_servers(
+        &self,
+        config: &UpstreamConfig,
+        all: &Config,
+    ) -> Result<Option<Upstream>, Failure> {
+        let before = &self.config;
+        let is_kept = config.profile != Profile::Mcp
+            && config.nodes.iter().any(|node| before.nodes.contains(node))
+            && nodes::have_same_connections(before, config);
+        let same_servers = UpstreamConfig { nodes: before.nodes.clone(), ..config.clone() };
+        let Some(mut next) = self.renewed(&same_servers).filter(|_| is_kept) else { return Ok(None) };
+        next.pool = nodes::pool(config, all, Some((before, &self.pool)))?;
+        next.known = Known::Discovered(discovered(config, &next.pool)?);
+        (next.clearing, next.version) = (Clearing::new(&config.prefix), Version(Arc::default()));
+        (next.config, next.files) = (config.clone(), fingerprint(config));
+        Ok(Some(next))
     }
 
     /// Whether the servers are those of the other one, with the same connections.

@@ -36,7 +36,7 @@ pub(super) fn server(info: &Info, now: f64) -> Vec<String> {
         words.push(format!("up {}", duration((now - info.started_at) / 1e3)));
     }
     words.extend(info.draining.then(|| "draining".to_owned()));
-    words.extend(info.listeners.iter().map(|url| url.to_string()));
+    words.extend(info.listeners.iter().map(ToString::to_string));
     words
 }
 

@@ -5,8 +5,8 @@ mod eject;
 mod explain;
 mod health;
 mod node;
+mod open_calls;
 mod status;
-mod streams;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ pub use self::balance::{Balance, Sticky};
 pub use self::eject::Eject;
 pub use self::health::{Health, Probe};
 pub use self::node::{Node, Skipped};
+pub use self::open_calls::OpenCalls;
 pub use self::status::NodeStatus;
 use self::status::Resent;
-pub use self::streams::OpenStreams;
 use crate::percentile::Percentiles;
 use crate::pinned::{Pinned, PoolId};
 use crate::routed::Routed;
@@ -55,24 +55,31 @@ use crate::routed::Routed;
 pub struct Pool(Arc<Inner>);
 
 struct Inner {
-    id: PoolId,
     name: Arc<str>,
     nodes: Vec<Arc<Node>>,
     picker: Picker,
     eject: Option<Eject>,
     /// Whether a session stays with its node as long as that is up, because the node knows the session.
     is_pinned: bool,
-    percentiles: Percentiles,
-    streams: OpenStreams,
-    resent: Resent,
+    /// Shared with the pool that follows this one, as the identifier is.
+    shared: Arc<Shared>,
     watching: Option<AbortHandle>,
+}
+
+/// What belongs to no node of a pool in particular.
+#[derive(Debug)]
+struct Shared {
+    id: PoolId,
+    percentiles: Percentiles,
+    resent: Resent,
 }
 
 /// Builds a [`Pool`].
 #[derive(Debug)]
 pub struct PoolBuilder {
     name: Arc<str>,
-    nodes: Vec<Node>,
+    nodes: Vec<Arc<Node>>,
+    shared: Arc<Shared>,
     balance: Balance,
     sticky: Option<Sticky>,
     eject: Option<Eject>,
@@ -89,7 +96,22 @@ impl PoolBuilder {
         while self.nodes.iter().any(|other| other.name == node.name) {
             node.name = names.next().unwrap_or_default().into();
         }
-        self.nodes.push(node);
+        self.nodes.push(Arc::new(node));
+        self
+    }
+
+    /// Makes a pool that follows this one: sessions stay with the nodes that they are [pinned](PoolBuilder::pinned) to, and what was counted
+    /// goes on. Nodes follow with [`kept`](PoolBuilder::kept).
+    #[must_use]
+    pub fn after(mut self, pool: &Pool) -> PoolBuilder {
+        self.shared = Arc::clone(&pool.0.shared);
+        self
+    }
+
+    /// Adds the node at this index of another pool, with its connections, health and statistics.
+    #[must_use]
+    pub fn kept(mut self, pool: &Pool, index: usize) -> PoolBuilder {
+        self.nodes.extend(pool.0.nodes.get(index).map(Arc::clone));
         self
     }
 
@@ -136,24 +158,15 @@ impl PoolBuilder {
     /// Outside of a Tokio runtime, if the health of nodes is to be checked.
     #[must_use]
     pub fn build(self) -> Pool {
-        let PoolBuilder { name, nodes, balance, sticky, eject, health, is_pinned } = self;
-        let streams = OpenStreams::new();
-        let with_streams = |mut node: Node| {
-            node.streams = streams.clone();
-            Arc::new(node)
-        };
-        let nodes: Vec<Arc<Node>> = nodes.into_iter().map(with_streams).collect();
+        let PoolBuilder { name, nodes, shared, balance, sticky, eject, health, is_pinned } = self;
         let health = health.filter(|_| nodes.iter().any(|node| node.probe.is_some()));
         let inner = |watching: Option<AbortHandle>, nodes| Inner {
-            id: PoolId::new(),
             name,
             nodes,
             picker: Picker::new(balance, sticky),
             eject,
             is_pinned,
-            percentiles: Percentiles::default(),
-            streams,
-            resent: Resent::default(),
+            shared,
             watching,
         };
         Pool(match health {
@@ -176,6 +189,11 @@ impl Pool {
         PoolBuilder {
             name: name.into(),
             nodes: Vec::new(),
+            shared: Arc::new(Shared {
+                id: PoolId::new(),
+                percentiles: Percentiles::default(),
+                resent: Resent::default(),
+            }),
             balance: Balance::default(),
             sticky: None,
             eject: Some(Eject::default()),
@@ -211,13 +229,20 @@ impl Pool {
     /// Whether both are clones of one pool.
     #[must_use]
     pub fn is_same(&self, other: &Pool) -> bool {
-        self.0.id == other.0.id
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Ends the streams of the pool, even after the pool is dropped.
+    /// Ends the calls and streams of the pool, even after the pool is dropped.
     #[must_use]
-    pub fn streams(&self) -> OpenStreams {
-        self.0.streams.clone()
+    pub fn open_calls(&self) -> OpenCalls {
+        self.0.nodes.iter().map(|node| node.open.clone()).collect()
+    }
+
+    /// The same of the nodes that the next pool has not [kept](PoolBuilder::kept).
+    #[must_use]
+    pub fn open_calls_without(&self, next: &Pool) -> OpenCalls {
+        let is_gone = |node: &&Arc<Node>| !next.0.nodes.iter().any(|kept| Arc::ptr_eq(kept, node));
+        self.0.nodes.iter().filter(is_gone).map(|node| node.open.clone()).collect()
     }
 
     /// Takes a node out, or brings it back. False if there is no such node.
@@ -247,7 +272,7 @@ impl Pool {
 
     /// The time within which this percentage of the answers arrived lately; none before there are enough.
     pub(crate) fn percentile(&self, percent: u8) -> Option<Duration> {
-        self.0.percentiles.get(percent)
+        self.0.shared.percentiles.get(percent)
     }
 
     /// Sends a call to a node that it was not sent to before, if there is one, and remembers which.
@@ -264,7 +289,7 @@ impl Pool {
                 eject.note(&inner.nodes[index], &inner.nodes, ended);
             }
             if ended.failure.is_none() {
-                inner.percentiles.note(ended.took);
+                inner.shared.percentiles.note(ended.took);
                 if let Some(routed) = routed {
                     routed.answered(&inner.nodes[index].name);
                 }
@@ -288,7 +313,7 @@ impl Pool {
             return Some(index);
         }
         let index = self.choose_any(call, tried, now)?;
-        Pinned::set(call.cx.session(), self.0.id, index);
+        Pinned::set(call.cx.session(), self.0.shared.id, self.0.nodes[index].id);
         Some(index)
     }
 
@@ -299,7 +324,8 @@ impl Pool {
 
     /// The node of the session of a call, if it has one that is up.
     fn pinned(&self, call: &Call, tried: Tried, now: Instant) -> Option<usize> {
-        let index = Pinned::get(call.cx.session(), self.0.id)?;
+        let node = Pinned::get(call.cx.session(), self.0.shared.id)?;
+        let index = self.0.nodes.iter().position(|other| other.id == node)?;
         let is_gone = matches!(self.0.nodes[index].skipped(now), Some(Skipped::Down(_) | Skipped::Drained));
         (!is_gone && !tried.has(index)).then_some(index)
     }

@@ -9,8 +9,9 @@ use switchboard_core::{Call, Reply, ReplyFuture, Service};
 use tokio::time::Instant;
 
 use super::health::Probe;
-use super::streams::OpenStreams;
+use super::open_calls::NodeCalls;
 use crate::link::OpenConnections;
+use crate::pinned::NodeId;
 use crate::ratio::Ratio;
 use crate::verdict::Failure;
 
@@ -33,7 +34,8 @@ pub struct Node {
     pub(super) weight: u32,
     pub(super) priority: u32,
     pub(super) probe: Option<Arc<dyn Probe>>,
-    pub(super) streams: OpenStreams,
+    pub(super) id: NodeId,
+    pub(super) open: NodeCalls,
     pub(super) connections: Option<OpenConnections>,
     service: Arc<dyn Service>,
     pub(super) counts: Counts,
@@ -166,7 +168,8 @@ impl Node {
             weight: 1,
             priority: 1,
             probe: None,
-            streams: OpenStreams::new(),
+            id: NodeId::new(),
+            open: NodeCalls::new(),
             connections: None,
             service: Arc::new(service),
             counts: Counts::default(),
@@ -266,11 +269,18 @@ impl Node {
         self.counts.calls.fetch_add(1, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let flight = Flight { node: Arc::clone(self), begun: Instant::now() };
-        self.service.call(call).map(move |reply| {
-            let reply = flight.node.streams.note(reply);
+        let finish = |flight: Flight, reply: Reply| {
+            let reply = flight.node.open.note(reply);
             ended(&flight.end(&reply));
             reply
-        })
+        };
+        match self.service.call(call).into_ready() {
+            Ok(reply) => ReplyFuture::ready(finish(flight, reply)),
+            Err(reply) => reply.through(|reply| async move {
+                let reply = flight.node.open.until_end(reply).await;
+                finish(flight, reply)
+            }),
+        }
     }
 
     /// Calls in progress.

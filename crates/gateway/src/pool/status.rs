@@ -49,21 +49,21 @@ impl Pool {
     /// Calls that were sent again after a failure.
     #[must_use]
     pub fn retries(&self) -> u64 {
-        self.0.resent.retries.load(Ordering::Relaxed)
+        self.0.shared.resent.retries.load(Ordering::Relaxed)
     }
 
     /// Calls that were sent to a second node because the first was slow.
     #[must_use]
     pub fn hedges(&self) -> u64 {
-        self.0.resent.hedges.load(Ordering::Relaxed)
+        self.0.shared.resent.hedges.load(Ordering::Relaxed)
     }
 
     pub(crate) fn note_retry(&self) {
-        self.0.resent.retries.fetch_add(1, Ordering::Relaxed);
+        self.0.shared.resent.retries.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn note_hedge(&self) {
-        self.0.resent.hedges.fetch_add(1, Ordering::Relaxed);
+        self.0.shared.resent.hedges.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -202,6 +202,71 @@ fn streams_of_a_removed_upstream_end_by_themselves_or_with_the_drain_time() {
 }
 
 #[test]
+fn a_server_that_is_removed_from_a_pool_drains_alone() {
+    let [one, two, three] = [(); 3].map(|()| Serving::start(&["--listen=ws://127.0.0.1:0"]));
+    let urls = |servers: &[&Serving]| {
+        let quoted: Vec<String> = servers.iter().map(|server| format!("{:?}", server.urls()[1])).collect();
+        format!("[{}]", quoted.join(", "))
+    };
+    let folder = Folder::new("gateway-reload-node-admin");
+    let admin = format!("unix:{}", folder.file("admin.sock"));
+    let top = format!("admin.url = \"{admin}\"\ndrain_time = \"1s\"\n");
+    let file = |servers: &[&Serving]| {
+        let urls = urls(servers);
+        format!("{top}[upstream.web]\nurl = {urls}\nbalance = \"round-robin\"\ntimeout = \"60s\"\n")
+    };
+    let mut reloading = Reloading::start("gateway-reload-node", &file(&[&one, &two]));
+    let [http, ws] = reloading.urls();
+    // Every server has been called, and is in a state that an operator has set.
+    (0..4).for_each(|_| assert_eq!(call(&http, &["web/math/add", "2", "3"]).1, "5\n"));
+    let url = &two.urls()[1];
+    let drain = || {
+        let (code, stdout, stderr) = call(&admin, &["admin/drain", "upstream=web", &format!("node={url}")]);
+        assert_eq!(code, Some(0), "{stderr}");
+        serde_json::from_str::<Value>(&stdout).unwrap()
+    };
+    let runtime = runtime();
+    let client = runtime.block_on(switchboard::connect(&ws)).unwrap();
+    let before = drain();
+    let slow = runtime.spawn(async move { client.call::<Value>("web/wait", [25]).await });
+    until("the slow call is in progress", || (drain()["nodes"][0]["inFlight"] == 1).then_some(()));
+    let said = reloading.change(&file(&[&two, &three]), "Configuration reloaded");
+    assert!(said.contains("upstream web changed, draining web for up to 1 s"), "{said}");
+    let ended = runtime.block_on(slow).unwrap();
+    assert!(ended.is_err_and(|error| error.to_string().contains("-32004")));
+    let after = drain();
+    let node = |upstream: &Value, url: &str| {
+        let nodes = upstream["nodes"].as_array().unwrap();
+        nodes.iter().find(|node| node["url"] == *url).cloned().unwrap()
+    };
+    for member in ["calls", "state", "connections", "latencyMs"] {
+        assert_eq!(node(&after, url)[member], node(&before, url)[member], "{member}");
+    }
+    assert_eq!(call(&http, &["web/math/add", "2", "3"]).1, "5\n");
+}
+
+#[test]
+fn calls_of_a_removed_upstream_end_with_the_drain_time() {
+    let web = Serving::start(&[]);
+    let file = format!("drain_time = \"1s\"\n[upstream.web]\nurl = \"{}\"\n", web.url());
+    let mut reloading = Reloading::start("gateway-reload-calls", &file);
+    let runtime = runtime();
+    let client = runtime.block_on(switchboard::connect(&reloading.urls()[1])).unwrap();
+    // Once it is answered, the slow call before it is on its way.
+    let slow = runtime.spawn({
+        let client = client.clone();
+        async move { client.call::<Value>("web/wait", [25]).await }
+    });
+    until("the slow call is in progress", || {
+        let sum = runtime.block_on(client.call::<i64>("web/math/add", [2, 3]).into_future());
+        (sum == Ok(5)).then_some(())
+    });
+    reloading.change(&file.replace("upstream.web", "upstream.other"), "Configuration reloaded");
+    let ended = runtime.block_on(slow).unwrap();
+    assert!(ended.is_err_and(|error| error.to_string().contains("-32004")));
+}
+
+#[test]
 fn a_file_with_errors_changes_nothing() {
     let web = Serving::start(&[]);
     let good = format!("[upstream.web]\nurl = \"{}\"\n", web.url());

@@ -1,28 +1,58 @@
-//! The streams of a pool, which outlive its calls.
+//! Calls and streams in progress, which outlive their pool.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use switchboard_core::{CallError, ErrorObject, Items, Json, Outcome, Reply};
+use switchboard_core::{CallError, ErrorObject, Items, Json, Outcome, Reply, ReplyFuture};
 use tokio::sync::watch;
 
 const REMOVED: &str = "the upstream was removed";
 
-/// Ends the streams that come from a [`Pool`](super::Pool). It does not keep the pool alive, so an upstream that is removed can finish its
-/// streams for a while. Clones end the same streams.
-#[derive(Clone, Debug)]
-pub struct OpenStreams(watch::Sender<bool>);
+/// Ends calls and streams of a [`Pool`](super::Pool). It does not keep the pool alive, so a server that is removed can finish them for a while.
+/// Clones end the same ones.
+#[derive(Clone, Debug, Default)]
+pub struct OpenCalls(Vec<NodeCalls>);
 
-impl OpenStreams {
-    pub(super) fn new() -> OpenStreams {
-        OpenStreams(watch::Sender::new(false))
+impl OpenCalls {
+    /// Ends all of them, and those that begin later: callers and readers get -32004.
+    pub fn end(&self) {
+        for node in &self.0 {
+            node.0.send_replace(true);
+        }
     }
 
-    /// Ends all streams, and those that begin later: readers get -32004.
-    pub fn end(&self) {
-        self.0.send_replace(true);
+    /// Whether there is no node whose calls it could end.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<NodeCalls> for OpenCalls {
+    fn from_iter<I: IntoIterator<Item = NodeCalls>>(nodes: I) -> OpenCalls {
+        OpenCalls(nodes.into_iter().collect())
+    }
+}
+
+/// Those of one node.
+#[derive(Clone, Debug)]
+pub(super) struct NodeCalls(watch::Sender<bool>);
+
+impl NodeCalls {
+    pub(super) fn new() -> NodeCalls {
+        NodeCalls(watch::Sender::new(false))
+    }
+
+    /// The reply, or an error if calls are ended first.
+    pub(super) async fn until_end(&self, reply: ReplyFuture) -> Reply {
+        let ended = ended(self.0.subscribe());
+        tokio::select! {
+            biased;
+            reply = reply => reply,
+            () = ended => Reply::error(CallError::Closed(REMOVED.into()).into()),
+        }
     }
 
     /// The reply. If it is a stream, it can be ended.
@@ -32,15 +62,16 @@ impl OpenStreams {
             return Reply::error(CallError::CannotConnect(REMOVED.into()).into());
         }
         reply.map_items(|items| {
-            let mut is_ended = self.0.subscribe();
-            let end = Box::pin(async move {
-                if is_ended.wait_for(|is_ended| *is_ended).await.is_err() {
-                    // Nobody is left who could end it.
-                    pending::<()>().await;
-                }
-            });
+            let end = Box::pin(ended(self.0.subscribe()));
             items.through(|items| Ending { items: Some(items), end })
         })
+    }
+}
+
+async fn ended(mut is_ended: watch::Receiver<bool>) {
+    if is_ended.wait_for(|is_ended| *is_ended).await.is_err() {
+        // Nobody is left who could end it.
+        pending::<()>().await;
     }
 }
 
@@ -95,7 +126,7 @@ mod tests {
     async fn streams_end_with_an_error_when_they_are_ended_even_without_their_pool() {
         for method in ["silent", "busy"] {
             let pool = pool();
-            let streams = pool.streams();
+            let streams = pool.open_calls();
             let mut items = Peer::local(pool).stream::<u32>(method, ()).await.unwrap();
             assert_eq!(items.next().await, Some(Ok(1)), "{method}");
             streams.end();
@@ -105,9 +136,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn calls_end_with_an_error_when_they_are_ended_even_without_their_pool() {
+        let silent = service_fn(|_: &switchboard_core::Call| ReplyFuture::pending(pending()));
+        let pool = Pool::builder("silent").node(Node::new("one", silent)).build();
+        let open = pool.open_calls();
+        let call = switchboard_core::Service::call(&pool, &switchboard_core::Call::new("m", None));
+        drop(pool);
+        open.end();
+        let reply = call.await;
+        let Outcome::Error(error) = &reply.outcome else { panic!("{reply:?}") };
+        assert_eq!(error.code, switchboard_core::Code::UPSTREAM_FAILED);
+    }
+
+    #[tokio::test]
     async fn a_stream_that_ends_by_itself_has_no_error() {
         let pool = pool();
-        let streams = pool.streams();
+        let streams = pool.open_calls();
         let reply = switchboard_core::Service::call(&pool, &switchboard_core::Call::new("short", None)).await;
         let Outcome::Stream(items) = reply.outcome else { panic!("{reply:?}") };
         drop((pool, streams));
@@ -118,7 +162,7 @@ mod tests {
     #[tokio::test]
     async fn a_merged_stream_is_not_opened_again_once_its_pool_is_ended() {
         let pool = pool();
-        let streams = pool.streams();
+        let streams = pool.open_calls();
         let merge = Merge::new("**".parse().ok()).shared();
         let merged = Peer::local(merge.layer(Arc::new(pool)));
         let mut items = merged.stream::<u32>("silent", ()).await.unwrap();
