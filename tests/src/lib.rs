@@ -7,6 +7,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../support/broker.rs"]
+#[allow(dead_code, reason = "tests of other crates use the rest")]
+mod broker;
 pub mod by_hand;
 pub mod carrier;
 pub mod carriers;
@@ -35,6 +38,8 @@ macro_rules! over_every_carrier {
             http => $crate::carriers::Http,
             https => $crate::carriers::Https,
             memory => $crate::carriers::Memory,
+            nats => $crate::carriers::Nats::Whole,
+            nats_parts => $crate::carriers::Nats::Parts,
             sse => $crate::carriers::Sse,
             ws => $crate::carriers::Ws($crate::carriers::Message::Text),
             ws_binary => $crate::carriers::Ws($crate::carriers::Message::Binary),
@@ -64,6 +69,15 @@ macro_rules! over_every_carrier {
             },
             sse_to_http => $crate::carriers::Proxied {
                 front: $crate::carriers::Sse, upstream: "http://127.0.0.1:0", by: $crate::carriers::By::Proxy,
+            },
+            ws_to_nats => $crate::carriers::Proxied {
+                front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "nats", by: $crate::carriers::By::Proxy,
+            },
+            nats_to_ws => $crate::carriers::Proxied {
+                front: $crate::carriers::Nats::Parts, upstream: "ws://127.0.0.1:0", by: $crate::carriers::By::Proxy,
+            },
+            ws_to_nats_by_gateway => $crate::carriers::Proxied {
+                front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "nats", by: $crate::carriers::By::SharedGateway,
             },
             ws_to_tcp_by_gateway => $crate::carriers::Proxied {
                 front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "tcp://127.0.0.1:0", by: $crate::carriers::By::OwnGateway,

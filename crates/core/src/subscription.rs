@@ -107,14 +107,16 @@ impl Subscription {
     }
 
     /// The value of the member `stream` in the response that opens it.
-    pub(crate) fn to_json(&self) -> Json {
+    #[must_use]
+    pub fn to_json(&self) -> Json {
         let Subscription { item, unsubscribe, style } = self;
         let wire = Wire { item: item.to_string(), unsubscribe: unsubscribe.to_string(), style: *style };
         Json::encode_ref(&wire).expect("names can be written")
     }
 
-    /// What the member `stream` of a response says.
-    pub(crate) fn from_json(json: &Json) -> Option<Subscription> {
+    /// What the member `stream` of a response says, if it has names.
+    #[must_use]
+    pub fn from_json(json: &Json) -> Option<Subscription> {
         let Wire { item, unsubscribe, style } = json.decode().ok()?;
         Some(Subscription { item: item.into(), unsubscribe: unsubscribe.into(), style })
     }

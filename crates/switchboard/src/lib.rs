@@ -58,6 +58,8 @@ pub use switchboard_transport::http;
 #[doc(hidden)]
 pub use switchboard_transport::internals;
 pub use switchboard_transport::memory;
+#[cfg(feature = "nats")]
+pub use switchboard_transport::nats;
 #[cfg(all(feature = "stdio", unix))]
 pub use switchboard_transport::stdio;
 #[cfg(feature = "tcp")]

@@ -136,6 +136,7 @@ impl Dial {
     #[must_use]
     pub fn with_service(mut self, service: impl Service) -> Dial {
         self.setup.service = Arc::new(service);
+        self.setup.is_called_back = true;
         self
     }
 

@@ -1,6 +1,6 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
 //!
-//! Applications use the crate `switchboard`, which re-exports these modules. Each transport is a feature: `http`, `ws`, `tcp`, `unix`, `stdio`, `child`, and `tls`
+//! Applications use the crate `switchboard`, which re-exports these modules. Each transport is a feature: `http`, `ws`, `tcp`, `unix`, `stdio`, `child`, `nats`, and `tls`
 //! for those that cross a network.
 //!
 //! - [`server::Server`] listens on URLs; [`connect`] and [`Dial`] call them.
@@ -23,8 +23,12 @@ pub mod internals;
 #[cfg(any(feature = "http", feature = "tcp"))]
 mod keep_alive;
 pub mod memory;
+#[cfg(feature = "nats")]
+pub mod nats;
 #[cfg(any(feature = "http", feature = "tcp"))]
 mod net;
+#[cfg(any(feature = "http", feature = "nats"))]
+mod parts;
 #[cfg(any(feature = "http", feature = "tcp"))]
 #[cfg_attr(
     not(feature = "__internals"),

@@ -11,6 +11,7 @@ use switchboard_transport::Dial;
 use switchboard_transport::server::Server;
 use tokio::task::JoinSet;
 
+use crate::broker::Broker;
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
 
 /// A carrier whose server forwards every call to the server that has the service.
@@ -18,7 +19,7 @@ use crate::carrier::{Carrier, Heard, Kind, Line, Time};
 pub struct Proxied<C> {
     /// What clients connect with.
     pub front: C,
-    /// What the proxy connects with: the URL of a server, with port 0.
+    /// What the proxy connects with: the URL of a server, with port 0; or `nats`, for a worker behind a broker.
     pub upstream: &'static str,
     /// What forwards the calls.
     pub by: By,
@@ -58,7 +59,10 @@ impl<C: Carrier> Carrier for Proxied<C> {
         Box::pin(async {
             // The limits are those of the side that clients see: a request may have a member more on its way from there.
             let behind = Settings::default().with_profile(settings.profile.clone());
-            let upstream = Running::start(self.upstream, service, behind.clone()).await;
+            let broker = (self.upstream == "nats").then(|| Broker::start(&[]));
+            let url = broker.as_ref().map(|broker| format!("{}/tests", broker.url()));
+            let url = url.as_deref().unwrap_or(self.upstream);
+            let upstream = Running::start(url, service, behind.clone()).await;
             let forwarding: Arc<dyn Service> = match self.by {
                 By::Proxy => Arc::new(super::upstream(&upstream.url, behind)),
                 By::SharedGateway => {
@@ -67,7 +71,7 @@ impl<C: Carrier> Carrier for Proxied<C> {
                 By::OwnGateway => Arc::new(gateway(&upstream.url, behind, Connections::PerClient)),
             };
             let front = self.front.open(forwarding, settings).await;
-            Box::new(Open { front, _upstream: upstream }) as Box<dyn Line>
+            Box::new(Open { front, _upstream: upstream, _broker: broker }) as Box<dyn Line>
         })
     }
 }
@@ -76,6 +80,7 @@ struct Open {
     front: Box<dyn Line>,
     /// Ends the upstream when the line is dropped.
     _upstream: Running,
+    _broker: Option<Broker>,
 }
 
 impl Line for Open {

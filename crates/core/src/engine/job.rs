@@ -42,7 +42,7 @@ pub(super) enum Job {
 pub(super) struct Streamed {
     version: Version,
     id: Id,
-    items: Items,
+    pub(super) items: Items,
     sent: u64,
     bytes: usize,
     watch: Option<Box<ObservedCall>>,

@@ -31,6 +31,7 @@ use crate::observer::{InputKind, Position};
 use crate::peer::Peer;
 use crate::reply::Reply;
 use crate::session::{RunningGuard, Session};
+use crate::subscription::Subscription;
 
 /// How an answer in parts is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,6 +295,13 @@ impl Outputs {
     #[must_use]
     pub fn is_streaming(&self) -> bool {
         matches!(self.job, Job::Stream(_)) && self.given.is_none()
+    }
+
+    /// The method names of the stream whose items are being sent, if not the default ones.
+    #[must_use]
+    pub fn stream_names(&self) -> Option<&Subscription> {
+        let Job::Stream(streamed) = &self.job else { return None };
+        streamed.items.subscription().map(|names| &**names)
     }
 
     /// Cancels the unfinished calls, and answers them with this error. Pushed messages are still sent.

@@ -117,6 +117,7 @@ impl Span {
         let (below, protocol) = match transport {
             "http" | "https" => ("tcp", Some("http")),
             "ws" | "wss" => ("tcp", Some("websocket")),
+            "nats" => ("tcp", Some("nats")),
             "tcp" | "tls" => ("tcp", None),
             "unix" => ("unix", None),
             "stdio" | "child" => ("pipe", None),

@@ -8,9 +8,10 @@
 //! unix:PATH                              messages over a Unix socket
 //! stdio                                  messages over standard input and output (servers)
 //! exec:COMMAND                           messages with a child process (clients)
+//! nats://host:port/service               calls over a NATS server; nats+tls:// with TLS
 //! ```
 //!
-//! The last four take `?framing=` with `lines`, `json`, `lsp` or `length`; `unix`, `stdio` and `exec` exist on Unix only.
+//! `tcp`, `unix`, `stdio` and `exec` take `?framing=` with `lines`, `json`, `lsp` or `length`; `unix`, `stdio` and `exec` exist on Unix only.
 //!
 //! A transport is a folder that implements [`Carrier`] and a line in [`Carriers::of_this_build`]. Pass a transport from another crate
 //! to [`Server::with_carrier`](crate::server::Server::with_carrier) and [`Dial::with_carriers`](crate::Dial::with_carriers).
@@ -92,6 +93,8 @@ impl Carriers {
             Arc::new(crate::stdio::StdioCarrier),
             #[cfg(all(feature = "child", unix))]
             Arc::new(crate::child::ChildCarrier),
+            #[cfg(feature = "nats")]
+            Arc::new(crate::nats::NatsCarrier),
         ];
         Carriers(carriers.into())
     }

@@ -36,6 +36,8 @@ pub struct ListenSetup {
 pub struct ConnectSetup {
     /// The service for calls from the server, if the transport allows them. By default, it has no methods.
     pub service: Arc<dyn Service>,
+    /// Whether a service was given, so that the server may call back where that has to be said in advance.
+    pub is_called_back: bool,
     /// Limits, dialect and tap.
     pub settings: Arc<Settings>,
     /// How long connecting may take: 10 s.
@@ -62,6 +64,7 @@ impl Default for ConnectSetup {
         let nothing = |call: &Call| ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
         ConnectSetup {
             service: Arc::new(service_fn(nothing)),
+            is_called_back: false,
             settings: Arc::default(),
             connect_time: Duration::from_secs(10),
             version: Version::V2,

@@ -86,6 +86,14 @@ pub enum UrlError {
     /// An option that this transport does not support.
     #[error("{0:?} is not an option of this URL; the only option is \"framing\", as in \"?framing=lsp\"")]
     Query(String),
+    /// An option, for a transport that has none.
+    #[error("{0:?} is not an option of this URL, which takes no options; remove it")]
+    NoOptions(String),
+    /// No service, for a transport that has many at one place.
+    #[error(
+        "{0:?} names no service; write it as \"nats://127.0.0.1:4222/math\", with letters, digits, `-` and `_` in the name"
+    )]
+    Service(String),
 }
 
 impl UrlError {

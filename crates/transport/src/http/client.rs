@@ -39,6 +39,7 @@ use super::sse::{self, Reading};
 use super::tapped_body::Sent;
 use super::timeouts::after;
 use super::url::{self, HttpUrlError};
+use crate::parts::{self, Notifications};
 #[cfg(feature = "tls")]
 use crate::tls::{ClientFiles, ClientTls};
 
@@ -263,14 +264,17 @@ impl Inner {
                 (false, false) => self.receive(response, limit, check).await?.single(id, &self.settings),
                 (false, true) => {
                     let mut reading = self.reading(limit, service);
-                    reading.progress = wants_progress.then(|| (id, call.cx.clone()));
+                    reading.notifications.progress = wants_progress.then(|| (Some(id), call.cx.clone()));
+                    // Boxed, because they are large and rare.
                     if wants_stream {
                         reading.silence = self.options.silence;
-                        reading.check = call.cx.get::<ItemCheck>().cloned();
-                        // Boxed, because they are large and rare.
-                        return Ok(Box::pin(sse::open(response.into_body(), id, reading)).await);
+                        let messages = sse::Messages::new(response.into_body(), reading);
+                        let check = call.cx.get::<ItemCheck>().cloned();
+                        return Ok(Box::pin(parts::open(messages, id, check)).await);
                     }
-                    Ok(Box::pin(sse::collect(response.into_body(), id, reading)).await)
+                    let limit = reading.limit;
+                    let messages = sse::Messages::new(response.into_body(), reading);
+                    Ok(Box::pin(parts::collect(messages, id, limit)).await)
                 }
             }
         };
@@ -308,7 +312,10 @@ impl Inner {
                 return self.receive(response, limit, check).await;
             }
             let status = response.status();
-            let body = sse::gather(response.into_body(), self.reading(limit, service)).await?;
+            let reading = self.reading(limit, service);
+            let limit = reading.limit;
+            let messages = sse::Messages::new(response.into_body(), reading);
+            let body = parts::gather(messages, limit).await?;
             Ok(Received { status, body, location: None, metadata: Metadata::default() })
         };
         match self.before(deadline, exchange).await {
@@ -440,7 +447,7 @@ impl Inner {
         let limit = limit.saturating_add(ENVELOPE);
         let body = body::read(response.into_body(), limit, Duration::MAX, Share::default()).await;
         let body = body.map_err(|unread| match unread {
-            Unread::TooLarge | Unread::NoRoom => sse::too_large(limit),
+            Unread::TooLarge | Unread::NoRoom => parts::too_large(limit),
             Unread::TooSlow => CallError::TimedOut,
             Unread::Broken => {
                 CallError::Closed(format!("{} closed it in the middle of the response", self.target).into())
@@ -461,9 +468,7 @@ impl Inner {
             settings: self.settings.clone(),
             limit: limit.saturating_add(ENVELOPE),
             silence: Duration::MAX,
-            progress: None,
-            check: None,
-            service,
+            notifications: Notifications { profile: self.settings.profile.clone(), progress: None, service },
             tap: self.options.tap.clone(),
         }
     }

@@ -32,6 +32,9 @@ pub enum ListenError {
         "{0} can be reached from other machines; call `Server::public` before `listen` if that is intended, or listen on 127.0.0.1"
     )]
     Public(IpAddr),
+    /// The broker that brings the calls cannot be used.
+    #[error("{0}")]
+    Broker(String),
     /// The system refused to listen.
     #[error("cannot listen on {address}: {error}")]
     Bind {

@@ -1,26 +1,21 @@
 //! The messages of one response that is an event stream.
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context as Poller, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::Body as HttpBody;
 use hyper::body::Incoming;
-use switchboard_core::codec::{
-    self, Incoming as Received, Message, RequestObject, ResponseObject, ResponseOutcome,
-};
-use switchboard_core::{
-    Call, CallError, Context, Direction, Id, ItemCheck, Json, Reply, ReplyFuture, Service, Settings, Tap,
-    Wire,
-};
+use switchboard_core::codec::{self, Incoming as Received, Message, ResponseOutcome};
+use switchboard_core::{CallError, Direction, Json, ReplyFuture, Settings, Tap, Wire};
 use tokio::time::{Instant, Sleep};
 
 use super::super::timeouts::after;
 use super::{DONE, Parser, Piece, STARTED};
+use crate::parts::{Next, Notifications, Source};
 
 /// How an event stream is read.
 pub(in super::super) struct Reading {
@@ -29,32 +24,16 @@ pub(in super::super) struct Reading {
     pub(in super::super) limit: usize,
     /// How long the server may send nothing.
     pub(in super::super) silence: Duration,
-    /// Where the progress of the call with this identifier goes, if its caller wants it.
-    pub(in super::super) progress: Option<(u64, Context)>,
-    /// Checks the items of a stream, if something does.
-    pub(in super::super) check: Option<ItemCheck>,
-    /// Takes all other notifications.
-    pub(in super::super) service: Option<Arc<dyn Service>>,
+    /// Takes what comes between the responses.
+    pub(in super::super) notifications: Notifications,
     /// Sees the data of each event.
     pub(in super::super) tap: Option<Tap>,
-}
-
-/// What an event stream says next to those who wait for responses.
-pub(super) enum Next {
-    /// A stream of items begins, which may be silent for now.
-    Started,
-    /// A response, and its text.
-    Response(ResponseObject, Bytes),
-    /// The responses to a batch.
-    Batch(Bytes),
-    /// The stream is complete.
-    Ended,
 }
 
 /// Reads the events of one response, and hands notifications over in between.
 ///
 /// Dropping it ends the request, which cancels the call where the server notices.
-pub(super) struct Messages {
+pub(in super::super) struct Messages {
     body: Incoming,
     parser: Parser,
     /// Bytes that were received and not parsed.
@@ -72,25 +51,8 @@ pub(super) struct Messages {
 /// A timer that is polled this long after it fired says nothing about the server.
 const LATE: Duration = Duration::from_secs(1);
 
-impl Messages {
-    pub(super) fn new(body: Incoming, reading: Reading) -> Messages {
-        Messages {
-            body,
-            parser: Parser::new(reading.limit),
-            chunk: Bytes::new(),
-            timer: Box::pin(tokio::time::sleep_until(after(Instant::now(), reading.silence))),
-            handling: None,
-            is_announced: false,
-            has_answered: false,
-            reading,
-        }
-    }
-
-    pub(super) async fn next(&mut self) -> Result<Next, CallError> {
-        poll_fn(|cx| self.poll_next(cx)).await
-    }
-
-    pub(super) fn poll_next(&mut self, cx: &mut Poller<'_>) -> Poll<Result<Next, CallError>> {
+impl Source for Messages {
+    fn poll_next(&mut self, cx: &mut Poller<'_>) -> Poll<Result<Next, CallError>> {
         loop {
             if let Some(handling) = &mut self.handling {
                 ready!(Pin::new(handling).poll(cx));
@@ -99,7 +61,7 @@ impl Messages {
             match self.next_piece()? {
                 Some(Piece::Comment(comment)) if comment == STARTED => {
                     self.is_announced = true;
-                    return Poll::Ready(Ok(Next::Started));
+                    return Poll::Ready(Ok(Next::Started(None)));
                 }
                 Some(Piece::Comment(_)) => {}
                 Some(Piece::Event(event)) if event.data == DONE => {
@@ -120,9 +82,23 @@ impl Messages {
         }
     }
 
-    /// Reads the end of the body if it is there, so that the connection can be used again.
-    pub(super) fn finish(&mut self, cx: &mut Poller<'_>) {
+    fn finish(&mut self, cx: &mut Poller<'_>) {
         while let Poll::Ready(Some(Ok(_))) = Pin::new(&mut self.body).poll_frame(cx) {}
+    }
+}
+
+impl Messages {
+    pub(in super::super) fn new(body: Incoming, reading: Reading) -> Messages {
+        Messages {
+            body,
+            parser: Parser::new(reading.limit),
+            chunk: Bytes::new(),
+            timer: Box::pin(tokio::time::sleep_until(after(Instant::now(), reading.silence))),
+            handling: None,
+            is_announced: false,
+            has_answered: false,
+            reading,
+        }
     }
 
     fn next_piece(&mut self) -> Result<Option<Piece>, CallError> {
@@ -149,12 +125,12 @@ impl Messages {
                 let is_first = !std::mem::replace(&mut self.has_answered, true);
                 if is_first && matches!(response.outcome, ResponseOutcome::Value(_)) && is_start(&data) {
                     self.is_announced = true;
-                    return Ok(Some(Next::Started));
+                    return Ok(Some(Next::Started(None)));
                 }
                 Ok(Some(Next::Response(response, data)))
             }
             Ok(Received::Single(Message::Request(request))) => {
-                self.handling = self.handle(request);
+                self.handling = self.reading.notifications.handle(request);
                 Ok(None)
             }
             Ok(Received::Batch(_)) => {
@@ -166,34 +142,6 @@ impl Messages {
                 Err(CallError::Protocol("an event is not JSON-RPC, or exceeds a limit of this client".into()))
             }
         }
-    }
-
-    /// Hands a notification over: progress of the call to its caller, anything else to the service.
-    fn handle(&self, request: RequestObject) -> Option<ReplyFuture> {
-        if request.id.is_none() {
-            if let Some((cx, value)) = self.progress(&request) {
-                let told = cx.progress(&value);
-                return Some(ReplyFuture::pending(async {
-                    told.await;
-                    Reply::value(Json::NULL)
-                }));
-            }
-            if let Some(service) = &self.reading.service {
-                return Some(service.call(&Call::notification(request.method, request.params)));
-            }
-        }
-        tracing::debug!(method = ?request.method, "dropped a message in an event stream");
-        None
-    }
-
-    /// The progress that a notification tells, if it is about the call and its caller wants it.
-    fn progress(&self, request: &RequestObject) -> Option<(&Context, Json)> {
-        let (id, cx) = self.reading.progress.as_ref()?;
-        let progress = &self.reading.settings.profile.progress;
-        let params = request.params.as_ref().filter(|_| request.method == progress.method)?;
-        let mut params: BTreeMap<String, Json> = params.decode().ok()?;
-        let about = params.get(progress.member)?.decode::<u64>().ok()?;
-        (about == *id).then_some((cx, params.remove("value")?))
     }
 
     /// Waits for more bytes; false at the end of the body.
@@ -240,11 +188,6 @@ impl Messages {
         };
         Err(CallError::Closed(why.into()))
     }
-}
-
-/// Whether a response is an error that answers whatever was sent, because its identifier could not be read (J2-68).
-pub(super) fn is_fault(response: &ResponseObject) -> bool {
-    response.id == Id::NULL && matches!(response.outcome, ResponseOutcome::Error(_))
 }
 
 /// Whether a response only says that a stream begins.

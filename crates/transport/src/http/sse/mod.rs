@@ -28,7 +28,6 @@
 //! [`drain_time`](switchboard_core::Limits::drain_time).
 
 mod body;
-mod items;
 mod messages;
 #[cfg_attr(
     not(feature = "__internals"),
@@ -40,8 +39,7 @@ mod stopping;
 mod writer;
 
 pub(super) use self::body::{EventBody, StreamGuard};
-pub(super) use self::items::{collect, gather, open, too_large};
-pub(super) use self::messages::Reading;
+pub(super) use self::messages::{Messages, Reading};
 use self::parser::{Parser, Piece};
 
 /// What a client accepts that wants a stream, or progress.

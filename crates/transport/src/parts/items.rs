@@ -1,4 +1,4 @@
-//! The outcome of a call whose response is an event stream: a stream of items, one value, or the responses to a batch.
+//! The outcome of a call that is answered in parts: a stream of items, one value, or the responses to a batch.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -7,18 +7,17 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_core::Stream;
-use hyper::body::Incoming;
 use switchboard_core::codec::{ResponseObject, ResponseOutcome};
 use switchboard_core::{
-    CallError, Code, ErrorObject, Extra, Gap, ItemCheck, Items, Json, ReceivedItem, Reply,
+    CallError, Code, ErrorObject, Extra, Gap, ItemCheck, Items, Json, ReceivedItem, Reply, Subscription,
 };
 
-use super::messages::{Messages, Next, Reading, is_fault};
+use super::{Next, Source, is_fault};
 
 /// Reads the answer to a call that wants a stream. Waits until it is known what the reply is: an error, a value that comes
 /// alone, or a stream of what follows.
-pub(in super::super) async fn open(body: Incoming, id: u64, reading: Reading) -> Reply {
-    let mut items = EventItems::new(body, id, reading);
+pub(crate) async fn open(source: impl Source, id: u64, check: Option<ItemCheck>) -> Reply {
+    let mut items = PartItems::new(source, id, check);
     let mut waiting = VecDeque::new();
     match items.step().await {
         Step::Failed(error) => return items.fail(error).await,
@@ -33,17 +32,43 @@ pub(in super::super) async fn open(body: Incoming, id: u64, reading: Reading) ->
     Reply::items(Items::new(Begun { waiting, items }))
 }
 
+/// Reads an answer whose sender always announces streams.
+#[cfg(feature = "nats")]
+pub(crate) async fn announced(source: impl Source, id: u64, check: Option<ItemCheck>) -> Reply {
+    let mut items = PartItems::new(source, id, check);
+    match items.step().await {
+        Step::Started(names) => {
+            let items = Items::new(Begun { waiting: VecDeque::new(), items });
+            Reply::items(match names {
+                Some(names) => items.named(names),
+                None => items,
+            })
+        }
+        Step::Item(value) => {
+            // Its end comes together with it.
+            items.step().await;
+            items.reply(Reply::value(value))
+        }
+        Step::Failed(error) => {
+            items.step().await;
+            items.reply(Reply::error(error))
+        }
+        Step::Gap(_) | Step::Ended => {
+            Reply::error(CallError::Protocol("the answer has no response".into()).into())
+        }
+    }
+}
+
 /// Reads the answer to a call that wants one value, to its end.
 ///
 /// One response is the result. Several are the items of a stream, which become one array, as a server does that answers
 /// with JSON. So does what was announced as a stream, however many items it has.
-pub(in super::super) async fn collect(body: Incoming, id: u64, reading: Reading) -> Reply {
-    let limit = reading.limit;
-    let mut items = EventItems::new(body, id, reading);
+pub(crate) async fn collect(source: impl Source, id: u64, limit: usize) -> Reply {
+    let mut items = PartItems::new(source, id, None);
     let (mut array, mut only, mut is_stream) = (vec![b'['], None, false);
     loop {
         match items.step().await {
-            Step::Started => is_stream = true,
+            Step::Started(_) => is_stream = true,
             Step::Item(item) => {
                 is_stream |= array.len() > 1;
                 if array.len() > 1 {
@@ -74,16 +99,14 @@ pub(in super::super) async fn collect(body: Incoming, id: u64, reading: Reading)
 /// # Errors
 ///
 /// When it breaks off, breaks the protocol or is too long.
-pub(in super::super) async fn gather(body: Incoming, reading: Reading) -> Result<Bytes, CallError> {
-    let limit = reading.limit;
-    let mut messages = Messages::new(body, reading);
+pub(crate) async fn gather(mut source: impl Source, limit: usize) -> Result<Bytes, CallError> {
     let mut list = vec![b'['];
     loop {
-        let text = match messages.next().await? {
+        let text = match poll_fn(|cx| source.poll_next(cx)).await? {
             Next::Response(response, text) if is_fault(&response) => return Ok(text),
             Next::Response(_, text) => text,
             Next::Batch(text) => inside(&text),
-            Next::Started => continue,
+            Next::Started(_) | Next::Gap(_) => continue,
             Next::Ended => break,
         };
         if list.len() > 1 {
@@ -105,17 +128,17 @@ fn inside(list: &Bytes) -> Bytes {
 }
 
 /// Why an answer of more bytes than this is not read.
-pub(in super::super) fn too_large(limit: usize) -> CallError {
+pub(crate) fn too_large(limit: usize) -> CallError {
     CallError::Transport(format!("the response exceeds {limit} bytes (limits.reply)").into())
 }
 
 /// A stream whose first items may be here already.
-struct Begun {
+struct Begun<S> {
     waiting: VecDeque<Step>,
-    items: EventItems,
+    items: PartItems<S>,
 }
 
-impl Stream for Begun {
+impl<S: Source> Stream for Begun<S> {
     type Item = Result<Json, ErrorObject>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -128,7 +151,7 @@ impl Stream for Begun {
                 None => ready!(self.items.poll_step(cx)),
             };
             let last = match step {
-                Step::Started => continue,
+                Step::Started(_) => continue,
                 Step::Item(item) => return Poll::Ready(Some(Ok(item))),
                 Step::Gap(gap) => return Poll::Ready(Some(Err(CallError::Gap(gap).into()))),
                 Step::Failed(error) => Some(Err(error)),
@@ -140,10 +163,10 @@ impl Stream for Begun {
     }
 }
 
-/// What the next event means for the call.
+/// What the next part means for the call.
 enum Step {
-    /// The reply is a stream.
-    Started,
+    /// The reply is a stream, which may have other names than the default ones.
+    Started(Option<Subscription>),
     Item(Json),
     /// Items are missing here; the stream goes on.
     Gap(Gap),
@@ -152,8 +175,8 @@ enum Step {
 }
 
 /// The responses to one call.
-struct EventItems {
-    messages: Messages,
+struct PartItems<S> {
+    source: S,
     id: u64,
     /// The members beside the outcome of the last response.
     extra: Option<Box<Extra>>,
@@ -162,10 +185,9 @@ struct EventItems {
     is_done: bool,
 }
 
-impl EventItems {
-    fn new(body: Incoming, id: u64, mut reading: Reading) -> EventItems {
-        let check = reading.check.take();
-        EventItems { messages: Messages::new(body, reading), id, extra: None, check, is_done: false }
+impl<S: Source> PartItems<S> {
+    fn new(source: S, id: u64, check: Option<ItemCheck>) -> PartItems<S> {
+        PartItems { source, id, extra: None, check, is_done: false }
     }
 
     /// The reply in one response, with its other members.
@@ -181,7 +203,7 @@ impl EventItems {
     /// The reply to a call that failed. The rest of the answer is read if it is there.
     async fn fail(mut self, error: ErrorObject) -> Reply {
         poll_fn(|cx| {
-            self.messages.finish(cx);
+            self.source.finish(cx);
             Poll::Ready(())
         })
         .await;
@@ -191,9 +213,10 @@ impl EventItems {
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         loop {
             let failed = |error: CallError| Step::Failed(error.into());
-            return Poll::Ready(match ready!(self.messages.poll_next(cx)) {
-                Ok(Next::Started) => Step::Started,
+            return Poll::Ready(match ready!(self.source.poll_next(cx)) {
+                Ok(Next::Started(names)) => Step::Started(names),
                 Ok(Next::Ended) => Step::Ended,
+                Ok(Next::Gap(gap)) => Step::Gap(gap),
                 Ok(Next::Response(mut response, _)) if self.is_for_call(&response) => {
                     self.extra = response.take_extra();
                     match outcome(response.outcome) {

@@ -1,0 +1,180 @@
+//! Answering one call in parts.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Poller, Poll};
+use std::time::Duration;
+
+use async_nats::message::OutboundMessage;
+use async_nats::{Message, Subject};
+use bytes::Bytes;
+use futures_core::Stream as _;
+use switchboard_core::{Cause, Context, Engine, First, Output, Outputs, Subscription};
+use tokio::time::{Instant, Sleep};
+
+use super::inbox::{Opened, is_unheard};
+use super::link::Link;
+use super::part::{Control, Kind, WINDOW, part_headers};
+use super::worker::whole;
+
+/// How long a call may take before its caller is told that it was accepted.
+const ACCEPTED_AFTER: Duration = Duration::from_millis(100);
+
+/// How long nothing is sent before a beat.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// How long a caller may take to reconnect after this side did. Until then, what it does not receive is lost.
+const RECONNECTING: Duration = Duration::from_secs(10);
+
+/// A call that is answered in parts, or as a whole if that is ready soon.
+pub(super) struct Answering {
+    link: Arc<Link>,
+    engine: Engine,
+    cx: Context,
+    outputs: Outputs,
+    /// Where the parts go.
+    to: Subject,
+    /// Where control messages arrive.
+    control: Option<Opened>,
+    /// The number of the next part.
+    next: u64,
+    /// Parts with smaller numbers may be sent.
+    allowed: u64,
+}
+
+/// What happens next to a call.
+enum Event {
+    Output(Output),
+    Finished,
+    Control(Message),
+    /// Nothing was sent for a while.
+    Silence,
+    /// The connection was lost: nobody waits any more.
+    Lost,
+}
+
+impl Answering {
+    pub(super) fn new(
+        link: Arc<Link>,
+        engine: Engine,
+        cx: Context,
+        outputs: Outputs,
+        to: Subject,
+    ) -> Answering {
+        Answering { link, engine, cx, outputs, to, control: None, next: 0, allowed: WINDOW }
+    }
+
+    /// Answers the call to its end.
+    pub(super) async fn run(mut self, send_time: Duration) {
+        match tokio::time::timeout(ACCEPTED_AFTER, self.outputs.first()).await {
+            Ok(First::Whole(answer)) => {
+                let message = whole(self.to.clone(), answer.into_body());
+                return self.publish(message.payload, message.headers, None).await;
+            }
+            // Whatever it is, it comes in parts from here on.
+            _ => self.control = Some(self.link.inbox.open("", self.to.clone())),
+        }
+        self.send(Kind::Accepted, Bytes::new()).await;
+        let mut silence = Box::pin(tokio::time::sleep(BEAT));
+        let mut stalled = Instant::now();
+        loop {
+            if self.next < self.allowed {
+                stalled = Instant::now();
+            } else if stalled.elapsed() >= send_time {
+                tracing::debug!("ended a stream whose reader takes nothing (limits.send_time)");
+                return;
+            }
+            match self.event(&mut silence).await {
+                Event::Output(Output::Started(_)) => {
+                    if let Some(control) = &self.control {
+                        control.mailbox.set_stream();
+                    }
+                    let names = self.outputs.stream_names().map(Subscription::to_json);
+                    let names = names.map_or_else(Bytes::new, |names| names.as_bytes().to_vec().into());
+                    self.send(Kind::Stream, names).await;
+                }
+                Event::Output(Output::Message(text, Cause::Answer)) => self.send(Kind::Item, text).await,
+                Event::Output(Output::Message(text, _)) => self.send(Kind::Push, text).await,
+                Event::Output(_) => continue,
+                Event::Finished => return self.send(Kind::End, Bytes::new()).await,
+                Event::Control(message) => match self.is_over(message).await {
+                    true => return,
+                    false => continue,
+                },
+                Event::Silence => self.beat().await,
+                Event::Lost => return,
+            }
+            silence.as_mut().reset(Instant::now() + BEAT);
+        }
+    }
+
+    async fn event(&mut self, silence: &mut Pin<Box<Sleep>>) -> Event {
+        poll_fn(|cx| self.poll_event(silence.as_mut(), cx)).await
+    }
+
+    fn poll_event(&mut self, silence: Pin<&mut Sleep>, cx: &mut Poller<'_>) -> Poll<Event> {
+        if let Some(control) = &self.control
+            && let Poll::Ready(message) = control.mailbox.poll_next(cx)
+        {
+            return Poll::Ready(message.map_or(Event::Lost, Event::Control));
+        }
+        if self.next < self.allowed
+            && let Poll::Ready(output) = Pin::new(&mut self.outputs).poll_next(cx)
+        {
+            return Poll::Ready(output.map_or(Event::Finished, Event::Output));
+        }
+        silence.poll(cx).map(|()| Event::Silence)
+    }
+
+    /// Takes a control message. True if nobody waits for the answer any more.
+    async fn is_over(&mut self, message: Message) -> bool {
+        // The caller is gone, or did not reconnect yet.
+        if is_unheard(&message) {
+            return !(self.outputs.is_streaming() && self.link.has_reconnected_within(RECONNECTING));
+        }
+        match Control::read(message.headers.as_ref()) {
+            Some(Control::Cancel) => return true,
+            // Never more than a window ahead, whatever the caller says.
+            Some(Control::Credit(upto)) => self.allowed = self.allowed.max(upto.min(self.next + WINDOW)),
+            Some(Control::Response) => {
+                drop(self.engine.outputs(message.payload, &self.cx, delivery()).first().await);
+            }
+            None => tracing::debug!("dropped a control message without a meaning"),
+        }
+        false
+    }
+
+    /// Says that the worker is there, with the number of the last part.
+    async fn beat(&mut self) {
+        let headers = part_headers(self.next.saturating_sub(1), Kind::Beat);
+        self.publish(Bytes::new(), Some(headers), self.controlled()).await;
+    }
+
+    async fn send(&mut self, kind: Kind, body: Bytes) {
+        let headers = part_headers(self.next, kind);
+        self.next += 1;
+        self.publish(body, Some(headers), self.controlled()).await;
+    }
+
+    fn controlled(&self) -> Option<Subject> {
+        self.control.as_ref().map(|control| control.subject.clone())
+    }
+
+    async fn publish(
+        &mut self,
+        payload: Bytes,
+        headers: Option<async_nats::HeaderMap>,
+        reply: Option<Subject>,
+    ) {
+        let message = OutboundMessage { subject: self.to.clone(), reply, payload, headers };
+        if let Err(error) = self.link.publish(message).await {
+            tracing::debug!(%error, "a part of an answer was not sent");
+        }
+    }
+}
+
+/// How a message of a session is taken that asks for no call.
+fn delivery() -> switchboard_core::Delivery {
+    switchboard_core::Delivery::Either { wants_stream: false }
+}

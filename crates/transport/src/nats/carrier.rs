@@ -1,0 +1,60 @@
+//! `nats` and `nats+tls` URLs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_core::Peer;
+
+use super::address::Address;
+use super::caller::Caller;
+use super::link::{Link, NotConnected};
+use super::listener::NatsListener;
+use super::worker;
+use crate::carrier::{Carrier, ConnectSetup, ListenSetup, Url, UrlError};
+use crate::dial::DialError;
+use crate::server::{BoxFuture, ListenError, Listener};
+
+/// How long a worker waits for the broker when it starts.
+const CONNECTING: Duration = Duration::from_secs(10);
+
+/// Calls over a NATS server.
+#[derive(Debug)]
+pub(crate) struct NatsCarrier;
+
+impl Carrier for NatsCarrier {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["nats", "nats+tls"]
+    }
+
+    fn check(&self, url: &Url) -> Result<(), UrlError> {
+        Address::of(url).map(drop)
+    }
+
+    fn listen(
+        &self,
+        url: Url,
+        setup: ListenSetup,
+    ) -> BoxFuture<'static, Result<Box<dyn Listener>, ListenError>> {
+        let _ = setup;
+        Box::pin(async move {
+            let link = Link::open(Address::of(&url)?, CONNECTING).await;
+            let link = link.map_err(|error| ListenError::Broker(error.text))?;
+            let failed = |text: String| ListenError::Broker(format!("cannot serve {}: {text}", link.address));
+            let subscription = worker::subscribe(&link).await.map_err(failed)?;
+            // The broker knows of the subscription when it has answered what was sent after it.
+            link.round_trip().await.map_err(failed)?;
+            Ok(Box::new(NatsListener::new(Arc::clone(&link), subscription)) as Box<dyn Listener>)
+        })
+    }
+
+    fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
+        Box::pin(async move {
+            let link = Link::open(Address::of(&url)?, setup.connect_time).await;
+            let link = link.map_err(|NotConnected { text, is_permanent }| match is_permanent {
+                true => DialError::Refused(text),
+                false => DialError::Unreachable(text),
+            })?;
+            Ok(Peer::new(Caller::new(link, &setup.settings, setup.service, setup.is_called_back)))
+        })
+    }
+}

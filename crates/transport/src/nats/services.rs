@@ -1,0 +1,232 @@
+//! The services API of NATS: how its tools find workers, and what they do.
+//!
+//! `$SRV.PING`, `$SRV.INFO` and `$SRV.STATS`, for all services, for one by name, and for one worker by its identifier.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_nats::Message;
+use futures_util::StreamExt as _;
+use switchboard_core::{Call, Json, ObjectWriter, Outcome, Reply, Service};
+
+use super::link::Link;
+use super::subject;
+use super::token::Tokens;
+
+/// The types of the responses.
+const TYPES: &str = "io.nats.micro.v1.";
+
+/// The most endpoints that are listed, so that the list fits into a message.
+const ENDPOINTS: usize = 1000;
+
+/// What a worker tells about itself.
+pub(super) struct Services {
+    link: Arc<Link>,
+    service: Arc<dyn Service>,
+    /// The worker.
+    id: String,
+    counted: Arc<Counted>,
+    /// When it started, as the API writes times.
+    started: String,
+}
+
+/// What the methods of a worker did so far. Only methods that the service describes are counted, so callers cannot add to the list.
+#[derive(Default)]
+pub(super) struct Counted(Mutex<HashMap<Box<str>, Count>>);
+
+#[derive(Clone, Copy, Default)]
+struct Count {
+    requests: u64,
+    errors: u64,
+    nanoseconds: u64,
+}
+
+impl Counted {
+    fn locked<T>(&self, act: impl FnOnce(&mut HashMap<Box<str>, Count>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts a call that has ended.
+    pub(super) fn count(&self, method: &str, reply: &Reply, took: Duration) {
+        self.locked(|counts| {
+            let Some(count) = counts.get_mut(method) else { return };
+            count.requests += 1;
+            count.errors += u64::from(matches!(reply.outcome, Outcome::Error(_)));
+            count.nanoseconds += u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        });
+    }
+
+    /// Counts these methods from now on, and no others.
+    fn only(&self, methods: &[String]) {
+        self.locked(|counts| {
+            let kept = methods.iter().map(|method| {
+                let count = counts.get(&**method).copied().unwrap_or_default();
+                (method.as_str().into(), count)
+            });
+            *counts = kept.collect();
+        });
+    }
+}
+
+impl Services {
+    pub(super) fn new(link: Arc<Link>, service: Arc<dyn Service>, counted: Arc<Counted>) -> Arc<Services> {
+        let mut id = String::new();
+        Tokens::default().next().write(&mut id);
+        Arc::new(Services { link, service, id, counted, started: now() })
+    }
+
+    /// Answers requests. Without permission for the subjects nothing arrives, and calls are served all the same.
+    pub(super) async fn run(&self) {
+        let name = &self.link.address.service;
+        let subjects = ["$SRV.*".to_owned(), format!("$SRV.*.{name}"), format!("$SRV.*.{name}.{}", self.id)];
+        self.methods().await;
+        let mut requests = futures_util::stream::SelectAll::new();
+        for subject in subjects {
+            if let Ok(subscription) = self.link.client.subscribe(subject).await {
+                requests.push(subscription);
+            }
+        }
+        while let Some(Message { subject, reply, .. }) = requests.next().await {
+            let Some(reply) = reply.filter(|reply| !reply.starts_with('$')) else { continue };
+            let answer = match subject.split('.').nth(1) {
+                Some("PING") => self.head("ping_response").finish(),
+                Some("INFO") => self.info().await,
+                Some("STATS") => self.stats(),
+                _ => continue,
+            };
+            drop(self.link.client.publish(reply, answer.as_bytes().to_vec().into()).await);
+        }
+    }
+
+    fn head(&self, kind: &str) -> ObjectWriter {
+        let kind = format!("{TYPES}{kind}");
+        let metadata = |metadata: ObjectWriter| metadata.text("switchboard", env!("CARGO_PKG_VERSION"));
+        ObjectWriter::with_capacity(256)
+            .text("type", &kind)
+            .text("name", &self.link.address.service)
+            .text("id", &self.id)
+            .text("version", "0.0.0")
+            .object("metadata", metadata)
+    }
+
+    async fn info(&self) -> Json {
+        let head = self.head("info_response").text("description", "JSON-RPC, served by Switchboard").finish();
+        let name = &self.link.address.service;
+        let endpoints = self.methods().await.into_iter().filter_map(|method| {
+            let subject = subject::encode(name, &method)?;
+            let endpoint = ObjectWriter::with_capacity(128)
+                .text("name", &plain(&method))
+                .text("subject", &subject)
+                .text("queue_group", name)
+                .object("metadata", |metadata| metadata.text("method", &method));
+            Some(endpoint.finish())
+        });
+        with_endpoints(&head, endpoints)
+    }
+
+    fn stats(&self) -> Json {
+        let name = &self.link.address.service;
+        let counts: BTreeMap<_, _> = self
+            .counted
+            .locked(|counts| counts.iter().map(|(method, count)| (method.clone(), *count)).collect());
+        let endpoints = counts.into_iter().filter_map(|(method, count)| {
+            let endpoint = ObjectWriter::with_capacity(256)
+                .text("name", &plain(&method))
+                .text("subject", &subject::encode(name, &method)?)
+                .text("queue_group", name)
+                .number("num_requests", count.requests)
+                .number("num_errors", count.errors)
+                .number("processing_time", count.nanoseconds)
+                .number("average_processing_time", count.nanoseconds / count.requests.max(1));
+            Some(endpoint.finish())
+        });
+        with_endpoints(&self.head("stats_response").text("started", &self.started).finish(), endpoints)
+    }
+
+    /// The methods that the service describes.
+    async fn methods(&self) -> Vec<String> {
+        let reply = self.service.call(&Call::new("rpc.discover", None)).await;
+        let names = match &reply.outcome {
+            Outcome::Value(document) => names(document).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        self.counted.only(&names);
+        names
+    }
+}
+
+/// The names of the methods in an OpenRPC document.
+fn names(document: &Json) -> Option<Vec<String>> {
+    let document: BTreeMap<String, Json> = document.decode().ok()?;
+    let methods: Vec<BTreeMap<String, Json>> = document.get("methods")?.decode().ok()?;
+    let names = methods.iter().filter_map(|method| method.get("name")?.decode().ok());
+    Some(names.take(ENDPOINTS).collect())
+}
+
+/// An object with the list of endpoints as its last member.
+fn with_endpoints(head: &Json, endpoints: impl Iterator<Item = Json>) -> Json {
+    let endpoints: Vec<String> = endpoints.map(|endpoint| endpoint.as_str().to_owned()).collect();
+    let head = head.as_str().strip_suffix('}').expect("it is an object");
+    Json::parse(format!("{head},\"endpoints\":[{}]}}", endpoints.join(","))).expect("its parts are JSON")
+}
+
+/// A method as the name of an endpoint.
+fn plain(method: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    method.chars().map(plain).collect()
+}
+
+/// The time, as in `2026-01-31T12:00:00Z`.
+fn now() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, time) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time / 3600, time / 60 % 60, time % 60)
+}
+
+/// The date of a day that is so many after the first of January 1970.
+fn date(days: u64) -> (u64, u64, u64) {
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let (mut year, mut rest) = (1970, days);
+    while rest >= 365 + u64::from(is_leap(year)) {
+        rest -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 1;
+    for length in lengths {
+        if rest < length {
+            break;
+        }
+        rest -= length;
+        month += 1;
+    }
+    (year, month, rest + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_has_a_date() {
+        assert_eq!(date(0), (1970, 1, 1));
+        assert_eq!(date(11_016), (2000, 2, 29));
+        assert_eq!(date(20_454), (2026, 1, 1));
+        assert_eq!(date(20_818), (2026, 12, 31));
+    }
+
+    #[test]
+    fn only_methods_that_are_described_are_counted() {
+        let counted = Counted::default();
+        counted.only(&["add".to_owned()]);
+        counted.count("add", &Reply::value(Json::NULL), Duration::from_nanos(7));
+        counted.count("made-up", &Reply::value(Json::NULL), Duration::from_nanos(7));
+        counted.only(&["add".to_owned(), "sub".to_owned()]);
+        let counts = counted.locked(|counts| counts.clone());
+        assert_eq!(counts.len(), 2);
+        assert_eq!((counts["add"].requests, counts["add"].nanoseconds, counts["sub"].requests), (1, 7, 0));
+    }
+}

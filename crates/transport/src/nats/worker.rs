@@ -1,0 +1,276 @@
+//! A worker: takes the calls of a service from its queue group, and answers them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::message::OutboundMessage;
+use async_nats::{HeaderMap, Message, Subject, Subscriber};
+use bytes::Bytes;
+use futures_util::{FutureExt as _, StreamExt as _};
+use switchboard_core::{
+    Arrival, Context, Delivery, Engine, ErrorObject, Exchange, First, Origin, Outputs, Session, Settings,
+};
+use tokio::task::JoinSet;
+
+use super::answering::Answering;
+use super::checked::{Checked, Refused, SentTo};
+use super::headers;
+use super::link::Link;
+use super::part::{Kind, TIMEOUT, part_headers};
+use super::services::{Counted, Services};
+use super::subject::ANY;
+use crate::server::ConnectionPermit;
+
+/// How many more messages are taken when a worker stops: more than may be on their way. Then fewer, while nothing arrives.
+const MARGINS: [u64; 4] = [2048, 256, 32, 4];
+
+/// How long a worker that stops waits for each of these.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How many messages are handled before other work gets its turn.
+const TURN: usize = 64;
+
+/// How many bytes a message has beside its body at most.
+const HEAD: usize = 4096;
+
+/// A worker of a service.
+pub(super) struct Worker {
+    link: Arc<Link>,
+    engine: Engine,
+    session: Session,
+    /// The subject of messages that may be about any method.
+    any: String,
+    permit: ConnectionPermit,
+    services: Arc<Services>,
+    tasks: JoinSet<()>,
+    /// How many messages this subscription has received.
+    received: u64,
+}
+
+/// A call that may be answered in parts.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all calls are of the large kind, and live for a moment"
+)]
+enum Begun {
+    Whole(Exchange),
+    Parts(Outputs, Context),
+}
+
+/// Takes the calls of a service from its queue group.
+pub(super) async fn subscribe(link: &Link) -> Result<Subscriber, String> {
+    let service = &link.address.service;
+    let subscribed = link.client.queue_subscribe(format!("{service}.>"), service.clone()).await;
+    subscribed.map_err(|error| error.to_string())
+}
+
+impl Worker {
+    pub(super) fn new(link: Arc<Link>, permit: ConnectionPermit) -> Worker {
+        let counted = Arc::new(Counted::default());
+        let service = Checked { inner: Arc::clone(permit.service()), counted: Arc::clone(&counted) };
+        let engine = Engine::new(Arc::new(service), within(permit.settings(), link.client.max_payload()));
+        let session = Session::shared(Origin::new("nats"));
+        session.set_account(Arc::clone(permit.account()));
+        let any = format!("{}.{ANY}", link.address.service);
+        let services = Services::new(Arc::clone(&link), Arc::clone(permit.service()), counted);
+        Worker { link, engine, session, any, permit, services, tasks: JoinSet::new(), received: 0 }
+    }
+
+    /// Answers calls until the server shuts down, and those that were received by then.
+    pub(super) async fn run(mut self, mut subscription: Subscriber) {
+        let shutdown = Arc::clone(self.permit.shutdown());
+        let mut stopping = Box::pin(async move { shutdown.wait().await });
+        let services = Arc::clone(&self.services);
+        let describing = tokio::spawn(async move { services.run().await });
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopping => break,
+                message = subscription.next() => match message {
+                    Some(message) => self.take(message, &mut subscription),
+                    None => break,
+                },
+                Some(_) = self.tasks.join_next() => {}
+            }
+        }
+        describing.abort();
+        self.drain(subscription).await;
+        while self.tasks.join_next().await.is_some() {}
+        // What was queued is written before the connection ends.
+        drop(tokio::time::timeout(PATIENCE * 10, self.link.client.flush()).await);
+    }
+
+    /// Takes a message, and others that have arrived.
+    fn take(&mut self, message: Message, subscription: &mut Subscriber) {
+        self.receive(message);
+        for _ in 1..TURN {
+            let Some(Some(message)) = subscription.next().now_or_never() else { return };
+            self.receive(message);
+        }
+    }
+
+    /// Takes no more messages, without losing any. The broker's client cannot do this: it forgets a subscription before the last message
+    /// has arrived. But server and client count alike, so both can stop after the same message. Not after a reconnect, when the server
+    /// counts from the start: then a message that is on its way may be lost.
+    async fn drain(&mut self, mut subscription: Subscriber) {
+        let margins = if self.link.has_reconnected() { &[][..] } else { &MARGINS };
+        for margin in margins {
+            if subscription.unsubscribe_after(self.received + margin).await.is_err() {
+                return;
+            }
+            loop {
+                match tokio::time::timeout(PATIENCE, subscription.next()).await {
+                    Ok(Some(message)) => self.receive(message),
+                    Ok(None) => return,
+                    Err(_) => break,
+                }
+            }
+        }
+        drop(subscription.drain().await);
+        while let Some(message) = subscription.next().await {
+            self.receive(message);
+        }
+    }
+
+    fn receive(&mut self, message: Message) {
+        self.received += 1;
+        let Message { subject, reply, payload, headers, .. } = message;
+        let cx = self.context(&subject, headers.as_ref());
+        let reply = reply.filter(|reply| self.may_reply_to(reply));
+        let arrival = self.engine.admit(&Arrival::request(&cx, "POST", "/", false));
+        match arrival {
+            None => self.begin(payload, cx, reply),
+            Some(mut admission) => match (&mut admission).now_or_never() {
+                Some(Ok(cx)) => self.begin(payload, cx, reply),
+                Some(Err(refusal)) => self.begin(payload, refused(cx, refusal.error), reply),
+                None => {
+                    let (engine, link, send_time) = self.for_task();
+                    self.tasks.spawn(async move {
+                        let cx = match admission.await {
+                            Ok(cx) => cx,
+                            Err(refusal) => refused(cx, refusal.error),
+                        };
+                        let begun = begin(&engine, payload, cx, reply.as_ref());
+                        answer(begun, engine, link, reply, send_time).await;
+                    });
+                }
+            },
+        }
+    }
+
+    /// Starts the calls of a message. What is ready is answered at once.
+    fn begin(&mut self, payload: Bytes, cx: Context, reply: Option<Subject>) {
+        let mut begun = begin(&self.engine, payload, cx, reply.as_ref());
+        let ready = match &mut begun {
+            Begun::Whole(exchange) => exchange.now_or_never(),
+            Begun::Parts(outputs, _) => match outputs.first().now_or_never() {
+                Some(First::Whole(answer)) => Some(answer),
+                _ => None,
+            },
+        };
+        let (engine, link, send_time) = self.for_task();
+        let Some(answer_ready) = ready else {
+            self.tasks.spawn(answer(begun, engine, link, reply, send_time));
+            return;
+        };
+        let Some(reply) = reply else { return };
+        if let Err(message) = link.try_publish(whole(reply, answer_ready.into_body())).map(report) {
+            let link = Arc::clone(&self.link);
+            self.tasks.spawn(async move { report(link.publish(*message).await) });
+        }
+    }
+
+    fn for_task(&self) -> (Engine, Arc<Link>, Duration) {
+        (self.engine.clone(), Arc::clone(&self.link), self.engine.settings().limits.send_time)
+    }
+
+    /// The context of the calls of a message.
+    fn context(&self, subject: &Subject, headers: Option<&HeaderMap>) -> Context {
+        let mut cx = Context::from(self.session.clone());
+        if **subject != *self.any {
+            cx.insert(SentTo(subject.clone()));
+        }
+        if let Some(headers) = headers {
+            cx = cx.with_metadata(headers::metadata(headers));
+            let timeout = headers::find(headers, TIMEOUT).and_then(|value| value.parse().ok());
+            if let Some(timeout) = timeout {
+                cx.expect_within(Duration::from_millis(timeout));
+            }
+            let kind = headers::find(headers, "content-type").map(str::to_ascii_lowercase);
+            if kind.is_some_and(|kind| !kind.starts_with("application/json")) {
+                cx = refused(cx, ErrorObject::invalid_request("the content type must be application/json"));
+            }
+        }
+        let most = self.permit.options().connections;
+        if self.tasks.len() >= most {
+            let text = format!("this worker runs {most} calls already; try again");
+            cx = refused(cx, ErrorObject::over_limit("connections", text));
+        }
+        cx
+    }
+
+    /// Whether a caller may ask for an answer there. A subject of the server or of this service would let it act with our permissions.
+    fn may_reply_to(&self, reply: &Subject) -> bool {
+        let service = &self.link.address.service;
+        let is_own = reply.strip_prefix(&**service).is_some_and(|rest| rest.starts_with('.'));
+        let is_allowed = !reply.starts_with('$') && !is_own;
+        if !is_allowed {
+            tracing::warn!(reply = reply.as_str(), "refused to answer to this subject");
+        }
+        is_allowed
+    }
+}
+
+/// Settings with limits for answers that the broker takes, with room for headers; and with the options of calls that our client sends.
+fn within(settings: &Settings, max_payload: usize) -> Settings {
+    let most = max_payload.saturating_sub(HEAD);
+    let limits = settings.limits.clone();
+    let (reply, batch_reply) = (limits.reply.min(most), limits.batch_reply.min(most));
+    let profile = settings.profile.clone().with_call_options(true);
+    settings.clone().with_profile(profile).with_limits(limits.with_reply(reply).with_batch_reply(batch_reply))
+}
+
+fn refused(mut cx: Context, error: ErrorObject) -> Context {
+    cx.insert(Refused(error));
+    cx
+}
+
+/// Starts the calls of a message, in parts if its sender can read them.
+fn begin(engine: &Engine, payload: Bytes, cx: Context, reply: Option<&Subject>) -> Begun {
+    let last = reply.and_then(|reply| reply.rsplit('.').next()).unwrap_or_default();
+    let cx = match last.as_bytes().first() {
+        Some(b'~') => cx,
+        // The handler may call its caller, so each call is a session.
+        Some(b'!') => cx.with_session(Session::stateful(Origin::new("nats"), engine)),
+        _ => return Begun::Whole(engine.exchange(payload, &cx)),
+    };
+    let wants_stream = last.as_bytes().get(1) == last.as_bytes().first();
+    Begun::Parts(engine.outputs(payload, &cx, Delivery::Either { wants_stream }), cx)
+}
+
+/// Waits for an answer, and sends it.
+async fn answer(begun: Begun, engine: Engine, link: Arc<Link>, reply: Option<Subject>, send_time: Duration) {
+    match (begun, reply) {
+        (Begun::Whole(exchange), reply) => {
+            let answer = exchange.await;
+            let Some(reply) = reply else { return };
+            report(link.publish(whole(reply, answer.into_body())).await);
+        }
+        (Begun::Parts(outputs, cx), Some(reply)) => {
+            Answering::new(link, engine, cx, outputs, reply).run(send_time).await;
+        }
+        (Begun::Parts(..), None) => {}
+    }
+}
+
+/// An answer in one message.
+pub(super) fn whole(to: Subject, body: Option<Bytes>) -> OutboundMessage {
+    let headers = body.is_none().then(|| part_headers(0, Kind::Nothing));
+    OutboundMessage { subject: to, reply: None, payload: body.unwrap_or_default(), headers }
+}
+
+fn report(sent: Result<(), ErrorObject>) {
+    if let Err(error) = sent {
+        tracing::debug!(%error, "an answer was not sent");
+    }
+}
