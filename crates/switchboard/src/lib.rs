@@ -106,6 +106,9 @@ mod pages {
     #[cfg(feature = "mcp")]
     #[doc = include_str!("../../../docs/mcp.md")]
     struct Mcp;
+    #[cfg(feature = "nats")]
+    #[doc = include_str!("../../../docs/nats.md")]
+    struct Nats;
     #[cfg(all(feature = "metrics", feature = "trace"))]
     #[doc = include_str!("../../../docs/observing.md")]
     struct Observing;

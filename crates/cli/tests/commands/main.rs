@@ -47,6 +47,7 @@ mod manual;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
+mod nats;
 mod notify;
 mod program;
 #[cfg(unix)]

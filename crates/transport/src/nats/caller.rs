@@ -11,8 +11,8 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use switchboard_core::codec::{self, Incoming, encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Context, Engine, ErrorObject, Exchange, Id, ItemCheck, Json, Members, Origin, Outgoing,
-    Profile, Remote, Reply, ReplyFuture, Service, Session, Settings, Version,
+    Call, CallError, Context, Engine, ErrorObject, Exchange, Id, ItemCheck, Json, Members, Metadata, Origin,
+    Outgoing, Profile, Remote, Reply, ReplyFuture, Service, Session, Settings, Version,
 };
 use tokio::time::Instant;
 
@@ -34,6 +34,8 @@ struct CallerState {
     engine: Engine,
     /// Whether it answers calls, so that workers are told.
     is_called_back: bool,
+    /// What each message carries.
+    common: Metadata,
     next_id: AtomicU64,
 }
 
@@ -43,12 +45,20 @@ impl Caller {
         settings: &Settings,
         service: Arc<dyn Service>,
         is_called_back: bool,
+        common: Metadata,
     ) -> Caller {
         // The broker limits messages.
         let limits = settings.limits.clone().with_frame(usize::MAX);
         let settings = settings.clone().with_limits(limits);
         let engine = Engine::new(service, settings.clone());
-        Caller(Arc::new(CallerState { link, settings, engine, is_called_back, next_id: AtomicU64::new(1) }))
+        Caller(Arc::new(CallerState {
+            link,
+            settings,
+            engine,
+            is_called_back,
+            common,
+            next_id: AtomicU64::new(1),
+        }))
     }
 }
 
@@ -132,6 +142,7 @@ impl CallerState {
     /// The headers of a message, if it has any. Most calls have none, because they cost more than the rest of a message.
     fn headers(&self, cx: &Context) -> Option<HeaderMap> {
         let metadata = cx.outgoing_metadata(&self.settings.inherit);
+        let metadata = if self.common.is_empty() { metadata } else { metadata.and(&self.common) };
         if metadata.is_empty() && cx.deadline.is_none() {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::Peer;
+use switchboard_core::{Metadata, Peer};
 
 use super::address::Address;
 use super::caller::Caller;
@@ -54,7 +54,22 @@ impl Carrier for NatsCarrier {
                 true => DialError::Refused(text),
                 false => DialError::Unreachable(text),
             })?;
-            Ok(Peer::new(Caller::new(link, &setup.settings, setup.service, setup.is_called_back)))
+            let common = common(&setup);
+            let caller = Caller::new(link, &setup.settings, setup.service, setup.is_called_back, common);
+            Ok(Peer::new(caller))
         })
     }
+}
+
+/// The metadata of every message.
+#[cfg(feature = "http")]
+fn common(setup: &ConnectSetup) -> Metadata {
+    let value = |value: &http::HeaderValue| bytes::Bytes::copy_from_slice(value.as_bytes());
+    setup.headers.iter().map(|(name, text)| (name.as_str(), value(text))).collect()
+}
+
+/// Without HTTP there are no headers to set.
+#[cfg(not(feature = "http"))]
+fn common(_: &ConnectSetup) -> Metadata {
+    Metadata::default()
 }
