@@ -52,6 +52,9 @@ mod program;
 #[cfg(unix)]
 mod prometheus;
 mod proxy;
+#[cfg(target_os = "linux")]
+#[path = "../../../../tests/support/relay.rs"]
+mod relay;
 #[cfg(unix)]
 mod repl;
 #[cfg(unix)]
