@@ -9,16 +9,19 @@ use switchboard_core::{Connections, Service, Settings, Upstream, Version, Versio
 use switchboard_gateway::{Attempts, Backend, Gateway, Link, Pool, Retry};
 use switchboard_transport::Dial;
 use switchboard_transport::server::Server;
+use switchboard_transport::tls::{ClientFiles, ClientTls, Trust};
 use tokio::task::JoinSet;
 
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
+use crate::duplex::socket_path;
+use crate::secure;
 
 /// A carrier whose server forwards every call to the server that has the service.
 #[derive(Debug)]
 pub struct Proxied<C> {
     /// What clients connect with.
     pub front: C,
-    /// What the proxy connects with: the URL of a server, with port 0.
+    /// What the proxy connects with: the URL of a server with port 0, or `unix:`; or a program (`exec:`) that has the same service.
     pub upstream: &'static str,
     /// What forwards the calls.
     pub by: By,
@@ -41,9 +44,13 @@ impl<C: Carrier> Carrier for Proxied<C> {
         format!("{} to {scheme} by {:?}", self.front.name(), self.by).leak()
     }
 
-    /// What answers look like is up to the front. None of the transcripts for its kind needs more than every upstream can do.
+    /// What answers look like is up to the front.
     fn kind(&self) -> Kind {
         self.front.kind()
+    }
+
+    fn inner_kind(&self) -> Kind {
+        if self.upstream.starts_with("http") { Kind::OneAnswer } else { Kind::Duplex }
     }
 
     fn time(&self) -> Time {
@@ -92,16 +99,28 @@ pub struct Running {
 }
 
 impl Running {
-    /// Serves at a URL.
+    /// Serves at a URL; at a Unix socket somewhere if it is `unix:`. A program serves by itself when it is started.
     ///
     /// # Panics
     ///
     /// When it cannot listen there.
     pub async fn start(url: &str, service: Arc<dyn Service>, settings: Settings) -> Running {
-        let mut server = Server::new(service).with_settings(settings);
-        server.listen(url).await.expect("nothing else listens there");
-        let url = server.urls().next().expect("it listens");
         let mut serving = JoinSet::new();
+        if url.starts_with("exec:") {
+            let is_lsp = settings.profile.streams.partial.is_some();
+            let url = if is_lsp { format!("{url} lsp") } else { url.to_owned() };
+            return Running { url, _serving: serving };
+        }
+        let socket = || format!("unix:{}", socket_path().display());
+        let url = if url == "unix:" { socket() } else { url.to_owned() };
+        let server = if url.starts_with("tls:") {
+            secure::server_at(&url, service, settings).await.0
+        } else {
+            let mut server = Server::new(service).with_settings(settings);
+            server.listen(&url).await.expect("nothing else listens there");
+            server
+        };
+        let url = server.urls().next().expect("it listens");
         serving.spawn(server.serve());
         Running { url, _serving: serving }
     }
@@ -128,5 +147,6 @@ fn gateway(url: &str, settings: Settings, connections: Connections) -> Gateway {
 fn dial(url: &str, settings: Settings) -> Dial {
     let is_v1 = settings.profile.versions == Versions::V1;
     let version = if is_v1 { Version::V1 } else { Version::V2 };
-    Dial::new(url).expect("it is a URL").with_settings(settings).with_version(version)
+    let tls = ClientTls::load(&ClientFiles::default().with_trust(Trust::Anybody)).expect("it needs no files");
+    Dial::new(url).expect("it is a URL").with_settings(settings).with_version(version).with_tls(tls)
 }
