@@ -56,6 +56,8 @@ mod proxy;
 #[path = "../../../../tests/support/relay.rs"]
 mod relay;
 #[cfg(unix)]
+mod reload;
+#[cfg(unix)]
 mod repl;
 #[cfg(unix)]
 mod replacing;
