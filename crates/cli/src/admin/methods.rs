@@ -96,7 +96,7 @@ impl Methods {
         /// Length of an interval, such as 500ms; at least 100ms.
         #[arg(default = "1s".to_owned())]
         every: String,
-        /// What rows are about: method, transport or who.
+        /// What rows are about: method, transport, who or upstream.
         #[arg(default = By::Method)]
         by: By,
     ) -> Result<impl Stream<Item = Stats> + Send + 'static, ErrorObject> {
