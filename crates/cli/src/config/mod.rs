@@ -225,6 +225,7 @@ impl Origin {
         if let Some(value) = included {
             include::include(&value, source, &mut table, faults);
         }
+        forms::lengthen(&mut table);
         self.overlay.apply(&mut table, faults);
         table
     }
