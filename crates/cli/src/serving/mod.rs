@@ -45,7 +45,7 @@ pub(crate) fn run(
     make: impl AsyncFnOnce(&Origin) -> Result<Served, Failure>,
 ) -> Result<(), Failure> {
     log::never_wait().map_err(|error| cannot_start(&error))?;
-    log::start(options.verbose);
+    log::start_serving(options.verbose);
     if options.print_config {
         return print(&origin);
     }
