@@ -186,7 +186,7 @@ fn a_server_that_cannot_be_reached_is_seen_to_fail_and_to_recover() {
 
 #[test]
 fn numbers_of_an_interval_are_by_upstream_on_request() {
-    let mut rig = Rig::start("operators-stats", "");
+    let rig = Rig::start("operators-stats", "");
     let mut watching = program(&["call", &rig.admin, "admin/stats", "every=100ms", "by=upstream"])
         .stdout(Stdio::piped())
         .spawn()
