@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use switchboard_core::{Connections, Service, Settings, Upstream, Version, Versions};
+use switchboard_core::{Connections, Service, Settings, Version, Versions};
 use switchboard_gateway::{Attempts, Backend, Gateway, Link, Pool, Retry};
 use switchboard_transport::Dial;
 use switchboard_transport::server::Server;
@@ -38,6 +38,22 @@ pub enum By {
     OwnGateway,
 }
 
+impl By {
+    /// What forwards calls to the server at this URL. Nothing is sent before the first call.
+    ///
+    /// # Panics
+    ///
+    /// When it is not a URL, or outside of a runtime.
+    #[must_use]
+    pub fn forwarding(self, url: &str, settings: Settings) -> Arc<dyn Service> {
+        match self {
+            By::Proxy => Arc::new(dial(url, settings).upstream()),
+            By::SharedGateway => Arc::new(gateway(url, settings, Connections::Shared(NonZeroUsize::MIN))),
+            By::OwnGateway => Arc::new(gateway(url, settings, Connections::PerClient)),
+        }
+    }
+}
+
 impl<C: Carrier> Carrier for Proxied<C> {
     fn name(&self) -> &'static str {
         let scheme = self.upstream.split(':').next().unwrap_or_default();
@@ -66,13 +82,7 @@ impl<C: Carrier> Carrier for Proxied<C> {
             // The limits are those of the side that clients see: a request may have a member more on its way from there.
             let behind = Settings::default().with_profile(settings.profile.clone());
             let upstream = Running::start(self.upstream, service, behind.clone()).await;
-            let forwarding: Arc<dyn Service> = match self.by {
-                By::Proxy => Arc::new(super::upstream(&upstream.url, behind)),
-                By::SharedGateway => {
-                    Arc::new(gateway(&upstream.url, behind, Connections::Shared(NonZeroUsize::MIN)))
-                }
-                By::OwnGateway => Arc::new(gateway(&upstream.url, behind, Connections::PerClient)),
-            };
+            let forwarding = self.by.forwarding(&upstream.url, behind);
             let front = self.front.open(forwarding, settings).await;
             Box::new(Open { front, _upstream: upstream }) as Box<dyn Line>
         })
@@ -124,16 +134,6 @@ impl Running {
         serving.spawn(server.serve());
         Running { url, _serving: serving }
     }
-}
-
-/// The server at this URL, as the upstream of a proxy. Nothing is sent before the first call.
-///
-/// # Panics
-///
-/// When it is not a URL, or outside of a runtime.
-#[must_use]
-pub fn upstream(url: &str, settings: Settings) -> Upstream {
-    dial(url, settings).upstream()
 }
 
 /// The server at this URL behind a gateway that has no other.
