@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use switchboard_tests::carrier::{Carrier, Heard};
 use switchboard_tests::transcript::{Section, Transcript};
-use switchboard_tests::{demo, over_every_carrier};
+use switchboard_tests::{across_a_gateway, demo, over_every_carrier};
 
 over_every_carrier!(every_transcript_goes_as_it_is_written);
+across_a_gateway!(every_transcript_goes_as_it_is_written);
 
 async fn every_transcript_goes_as_it_is_written(carrier: &dyn Carrier) {
     let mut failures = Vec::new();
     let mut counted = 0;
     for (file, transcript) in transcripts() {
-        if !transcript.is_for(carrier.kind()) {
+        if !transcript.is_for(carrier.kind(), carrier.inner_kind()) {
             continue;
         }
         for section in transcript.sections {

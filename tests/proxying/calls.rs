@@ -9,13 +9,13 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use crate::{Chain, call_with, endless, proxy};
+use crate::{Chain, Pair, call_with, endless, proxy};
 
 over_every_pair!(a_cancelled_call_is_cancelled_at_the_upstream);
 
-async fn a_cancelled_call_is_cancelled_at_the_upstream(front: &str, upstream: &str) {
+async fn a_cancelled_call_is_cancelled_at_the_upstream(pair: Pair) {
     let (router, mut seen) = endless();
-    let chain = Chain::open(front, upstream, router).await;
+    let chain = Chain::open(pair, router).await;
     let reply = Service::call(&chain.client, &Call::new("hang", None));
     let waiting = tokio::spawn(reply);
     assert_eq!(seen.recv().await, Some("started"));
@@ -25,9 +25,9 @@ async fn a_cancelled_call_is_cancelled_at_the_upstream(front: &str, upstream: &s
 
 over_every_pair!(a_stream_that_is_dropped_ends_at_the_upstream);
 
-async fn a_stream_that_is_dropped_ends_at_the_upstream(front: &str, upstream: &str) {
+async fn a_stream_that_is_dropped_ends_at_the_upstream(pair: Pair) {
     let (router, mut seen) = endless();
-    let chain = Chain::open(front, upstream, router).await;
+    let chain = Chain::open(pair, router).await;
     let mut items = chain.client.stream::<u32>("tick", ()).await.unwrap();
     assert_eq!(items.next().await.unwrap(), Ok(1));
     assert_eq!(seen.recv().await, Some("started"));
@@ -37,9 +37,9 @@ async fn a_stream_that_is_dropped_ends_at_the_upstream(front: &str, upstream: &s
 
 over_every_pair!(a_deadline_shrinks_with_each_hop);
 
-async fn a_deadline_shrinks_with_each_hop(front: &str, upstream: &str) {
+async fn a_deadline_shrinks_with_each_hop(pair: Pair) {
     let left = |(): (), cx: Context| Ok::<_, ErrorObject>(cx.time_left().map(|left| left.as_millis() as u64));
-    let chain = Chain::open(front, upstream, Router::builder().method("left", left)).await;
+    let chain = Chain::open(pair, Router::builder().method("left", left)).await;
     let told: Option<u64> = chain.client.call("left", ()).timeout(Duration::from_secs(60)).await.unwrap();
     // Each of the two servers keeps 50 ms for the way back.
     let told = told.unwrap();
@@ -49,9 +49,9 @@ async fn a_deadline_shrinks_with_each_hop(front: &str, upstream: &str) {
 
 over_every_pair!(a_call_that_takes_too_long_is_answered_and_cancelled);
 
-async fn a_call_that_takes_too_long_is_answered_and_cancelled(front: &str, upstream: &str) {
+async fn a_call_that_takes_too_long_is_answered_and_cancelled(pair: Pair) {
     let (router, mut seen) = endless();
-    let chain = Chain::open(front, upstream, router).await;
+    let chain = Chain::open(pair, router).await;
     // Told by hand, so that the client itself waits.
     let call = call_with("hang", r#"{"timeoutMs":300}"#);
     let reply = Service::call(&chain.client, &call).await;
@@ -62,13 +62,13 @@ async fn a_call_that_takes_too_long_is_answered_and_cancelled(front: &str, upstr
 
 over_every_pair!(progress_arrives_before_the_reply);
 
-async fn progress_arrives_before_the_reply(front: &str, upstream: &str) {
+async fn progress_arrives_before_the_reply(pair: Pair) {
     let work = |(): (), cx: Context| async move {
         cx.progress(&30).await;
         cx.progress(&60).await;
         Ok::<_, ErrorObject>("done")
     };
-    let chain = Chain::open(front, upstream, Router::builder().async_method("work", work)).await;
+    let chain = Chain::open(pair, Router::builder().async_method("work", work)).await;
     let (progress, mut seen) = mpsc::unbounded_channel();
     let call = chain.client.call::<String>("work", ()).on_progress(move |percent: u8| {
         progress.send(percent).unwrap();
@@ -79,11 +79,11 @@ async fn progress_arrives_before_the_reply(front: &str, upstream: &str) {
 
 over_every_pair!(an_error_keeps_its_data);
 
-async fn an_error_keeps_its_data(front: &str, upstream: &str) {
+async fn an_error_keeps_its_data(pair: Pair) {
     let error = ErrorObject::new(Code(1234), "boom \u{1f4a5}").with_data(&json!({"x": [1, null, 1e-7]}));
     let sent = error.clone();
     let fail = move |(): (), _: Context| Err::<(), _>(sent.clone());
-    let chain = Chain::open(front, upstream, Router::builder().method("fail", fail)).await;
+    let chain = Chain::open(pair, Router::builder().method("fail", fail)).await;
     assert_eq!(chain.client.call::<()>("fail", ()).await, Err(CallError::Rejected(error.clone())));
     let outcomes = chain.client.batch().call("fail", ()).call("fail", ()).send().await.unwrap();
     let rejected = || Err(CallError::Rejected(error.clone()));

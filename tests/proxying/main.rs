@@ -1,4 +1,4 @@
-//! What must survive the way through a proxy and back, over pairs of carriers: the client's, and the one to the upstream.
+//! What must survive the way through a proxy or a gateway and back, over pairs of carriers: the client's, and the one to the upstream.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use switchboard_core::{Call, ErrorObject, Json, Members, Method, Peer, Router, RouterBuilder, Settings};
-use switchboard_tests::carriers::{self, Running};
+use switchboard_tests::carriers::{By, Running};
 use switchboard_transport::connect;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-/// Makes one test a pair of a check `async fn check(front: &str, upstream: &str)`.
+/// Makes two tests a pair of a check `async fn check(pair: Pair)`: with a proxy, and with a gateway.
 macro_rules! over_every_pair {
     ($check:ident) => {
         over_every_pair! { $check:
@@ -24,9 +24,22 @@ macro_rules! over_every_pair {
     ($check:ident: $($name:ident => ($front:expr, $upstream:expr),)+) => {
         mod $check {
             $(
-                #[tokio::test]
-                async fn $name() {
-                    super::$check($front, $upstream).await;
+                mod $name {
+                    use switchboard_tests::carriers::By;
+
+                    use crate::Pair;
+
+                    #[tokio::test]
+                    async fn by_proxy() {
+                        let pair = Pair { front: $front, upstream: $upstream, by: By::Proxy };
+                        super::super::$check(pair).await;
+                    }
+
+                    #[tokio::test]
+                    async fn by_gateway() {
+                        let pair = Pair { front: $front, upstream: $upstream, by: By::OwnGateway };
+                        super::super::$check(pair).await;
+                    }
                 }
             )+
         }
@@ -37,6 +50,14 @@ mod calls;
 mod members;
 mod sessions;
 
+/// What clients connect with, what their calls are forwarded with, and by what.
+#[derive(Clone, Copy)]
+struct Pair {
+    front: &'static str,
+    upstream: &'static str,
+    by: By,
+}
+
 /// A service, a proxy before it, and a client of the proxy.
 struct Chain {
     client: Peer,
@@ -45,9 +66,10 @@ struct Chain {
 }
 
 impl Chain {
-    async fn open(front: &str, upstream: &str, router: RouterBuilder) -> Chain {
-        let upstream = serve(upstream, router).await;
-        let front = proxy(front, &upstream.url).await;
+    async fn open(pair: Pair, router: RouterBuilder) -> Chain {
+        let upstream = serve(pair.upstream, router).await;
+        let forwarding = pair.by.forwarding(&upstream.url, Settings::default());
+        let front = Running::start(pair.front, forwarding, Settings::default()).await;
         let client = connect(&front.url).await.unwrap();
         Chain { client, front, _upstream: upstream }
     }
@@ -58,8 +80,7 @@ async fn serve(url: &str, router: RouterBuilder) -> Running {
 }
 
 async fn proxy(url: &str, upstream: &str) -> Running {
-    let upstream = carriers::upstream(upstream, Settings::default());
-    Running::start(url, Arc::new(upstream), Settings::default()).await
+    Running::start(url, By::Proxy.forwarding(upstream, Settings::default()), Settings::default()).await
 }
 
 /// Says what happened to a handler: that it was started, and that it was dropped.

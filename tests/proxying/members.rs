@@ -6,7 +6,7 @@ use switchboard_core::{
     RouterBuilder, Service, StreamWanted, service_fn,
 };
 
-use crate::{Chain, call_with};
+use crate::{Chain, Pair, call_with};
 
 /// What stands beside each answer.
 const BESIDE: &str = r#"{"trace":{"id":"a\u0062c"},"cost":1.50}"#;
@@ -32,8 +32,8 @@ fn members_of(reply: &Reply) -> Option<&str> {
 
 over_every_pair!(members_that_the_protocol_does_not_define_arrive);
 
-async fn members_that_the_protocol_does_not_define_arrive(front: &str, upstream: &str) {
-    let chain = Chain::open(front, upstream, members_both_ways()).await;
+async fn members_that_the_protocol_does_not_define_arrive(pair: Pair) {
+    let chain = Chain::open(pair, members_both_ways()).await;
     let asked = r#"{"meta":{"a":[1.0,"\u0041"]},"tag":null}"#;
     let reply = Service::call(&chain.client, &call_with("answer", asked)).await;
     assert_eq!(members_of(&reply), Some(BESIDE));
@@ -58,8 +58,8 @@ over_every_pair! { members_beside_a_stream_arrive:
     tcp_to_ws => ("tcp://127.0.0.1:0", "ws://127.0.0.1:0"),
 }
 
-async fn members_beside_a_stream_arrive(front: &str, upstream: &str) {
-    let chain = Chain::open(front, upstream, members_both_ways()).await;
+async fn members_beside_a_stream_arrive(pair: Pair) {
+    let chain = Chain::open(pair, members_both_ways()).await;
     let mut call = Call::new("answer", Some(Json::parse(r#"["stream"]"#).unwrap()));
     call.cx.insert(StreamWanted);
     let reply = Service::call(&chain.client, &call).await;

@@ -1,11 +1,12 @@
 //! Sessions: which client is called back, and how long an upstream lasts.
 
 use switchboard_core::{CallError, Code, Context, ErrorObject, Peer, Router, RouterBuilder};
+use switchboard_tests::carriers::By;
 use switchboard_tests::duplex::socket_path;
 use switchboard_transport::{Dial, connect};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-use crate::{Chain, endless, proxy, serve};
+use crate::{Chain, Pair, endless, proxy, serve};
 
 /// A method that asks its caller for its name, and one that tells when its session has ended.
 fn asking_back(ended: UnboundedSender<()>) -> RouterBuilder {
@@ -40,9 +41,9 @@ over_every_pair! { calls_back_reach_the_client_that_caused_them:
     tcp_to_ws => ("tcp://127.0.0.1:0", "ws://127.0.0.1:0"),
 }
 
-async fn calls_back_reach_the_client_that_caused_them(front: &str, upstream: &str) {
+async fn calls_back_reach_the_client_that_caused_them(pair: Pair) {
     let (ended, mut ends) = mpsc::unbounded_channel();
-    let chain = Chain::open(front, upstream, asking_back(ended)).await;
+    let chain = Chain::open(pair, asking_back(ended)).await;
     let (anna, mut anna_notified) = named("Anna", &chain.front.url).await;
     let (bert, mut bert_notified) = named("Bert", &chain.front.url).await;
     for _ in 0..10 {
@@ -62,7 +63,8 @@ async fn calls_back_reach_the_client_that_caused_them(front: &str, upstream: &st
 #[tokio::test]
 async fn nothing_is_called_back_over_a_connection_that_clients_share() {
     let (ended, _ends) = mpsc::unbounded_channel();
-    let chain = Chain::open("http://127.0.0.1:0", "ws://127.0.0.1:0", asking_back(ended)).await;
+    let pair = Pair { front: "http://127.0.0.1:0", upstream: "ws://127.0.0.1:0", by: By::Proxy };
+    let chain = Chain::open(pair, asking_back(ended)).await;
     let (anna, mut notified) = named("Anna", &chain.front.url).await;
     let error = anna.call::<String>("ask", ()).await.unwrap_err();
     assert_eq!(error.rejection().map(|error| error.code), Some(Code::METHOD_NOT_FOUND));
@@ -127,7 +129,8 @@ async fn a_notification_arrives_although_its_client_leaves_at_once() {
         send.send(number).unwrap();
         Ok::<_, ErrorObject>(())
     });
-    let chain = Chain::open("ws://127.0.0.1:0", "ws://127.0.0.1:0", router).await;
+    let pair = Pair { front: "ws://127.0.0.1:0", upstream: "ws://127.0.0.1:0", by: By::Proxy };
+    let chain = Chain::open(pair, router).await;
     for number in 0..10 {
         connect(&chain.front.url).await.unwrap().notify("note", [number]).await.unwrap();
         assert_eq!(received.recv().await, Some(number));

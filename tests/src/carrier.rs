@@ -25,6 +25,11 @@ pub trait Carrier: Sync {
         true
     }
 
+    /// Which kind of carrier leads to the service: another one behind a proxy.
+    fn inner_kind(&self) -> Kind {
+        self.kind()
+    }
+
     /// Serves `service` with these settings, and gives the client's end.
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>>;
 }

@@ -70,15 +70,6 @@ macro_rules! over_every_carrier {
             sse_to_http => $crate::carriers::Proxied {
                 front: $crate::carriers::Sse, upstream: "http://127.0.0.1:0", by: $crate::carriers::By::Proxy,
             },
-            ws_to_nats => $crate::carriers::Proxied {
-                front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "nats", by: $crate::carriers::By::Proxy,
-            },
-            nats_to_ws => $crate::carriers::Proxied {
-                front: $crate::carriers::Nats::Parts, upstream: "ws://127.0.0.1:0", by: $crate::carriers::By::Proxy,
-            },
-            ws_to_nats_by_gateway => $crate::carriers::Proxied {
-                front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "nats", by: $crate::carriers::By::SharedGateway,
-            },
             ws_to_tcp_by_gateway => $crate::carriers::Proxied {
                 front: $crate::carriers::Ws($crate::carriers::Message::Text), upstream: "tcp://127.0.0.1:0", by: $crate::carriers::By::OwnGateway,
             },
@@ -111,5 +102,53 @@ macro_rules! over_every_carrier {
                 }
             )+
         }
+    };
+}
+
+/// Makes one test of a check `async fn check(carrier: &dyn Carrier)` for each pair of carriers with a gateway between them.
+#[macro_export]
+macro_rules! across_a_gateway {
+    ($check:ident) => {
+        mod across_a_gateway {
+            $crate::across_a_gateway! { $check: [
+                to_http => "http://127.0.0.1:0", SharedGateway;
+                to_ws => "ws://127.0.0.1:0", OwnGateway;
+                to_tcp => "tcp://127.0.0.1:0", SharedGateway;
+                to_lsp => "tcp://127.0.0.1:0?framing=lsp", OwnGateway;
+                to_tls => "tls://127.0.0.1:0", SharedGateway;
+                to_unix => "unix:", OwnGateway;
+                to_nats => "nats:", SharedGateway;
+                to_stdio => concat!("exec:", env!("CARGO_BIN_EXE_demo")), OwnGateway;
+            ]
+                http => $crate::carriers::Http,
+                https => $crate::carriers::Https,
+                nats => $crate::carriers::Nats::Parts,
+                sse => $crate::carriers::Sse,
+                ws => $crate::carriers::Ws($crate::carriers::Message::Text),
+                tcp => $crate::carriers::Stream { over: $crate::carriers::Over::Tcp, framing: $crate::Framing::JsonStream },
+                lsp => $crate::carriers::Stream { over: $crate::carriers::Over::Tcp, framing: $crate::Framing::ContentLength },
+                tls => $crate::carriers::Stream { over: $crate::carriers::Over::Tls, framing: $crate::Framing::JsonStream },
+                unix => $crate::carriers::Stream { over: $crate::carriers::Over::Unix, framing: $crate::Framing::JsonStream },
+                stdio => $crate::carriers::Stream { over: $crate::carriers::Over::Stdio, framing: $crate::Framing::Lines },
+            }
+        }
+    };
+    ($check:ident: $upstreams:tt $($name:ident => $front:expr,)+) => {
+        $(
+            mod $name {
+                $crate::across_a_gateway! { @from $check $front, $upstreams }
+            }
+        )+
+    };
+    (@from $check:ident $front:expr, [$($name:ident => $upstream:expr, $by:ident;)+]) => {
+        $(
+            #[test]
+            fn $name() {
+                use $crate::carrier::Carrier;
+                use $crate::carriers::{By, Proxied};
+                let carrier = Proxied { front: $front, upstream: $upstream, by: By::$by };
+                carrier.time().runtime().block_on(super::super::$check(&carrier));
+            }
+        )+
     };
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! // A comment, which cites the rules that the lines below it show.
 //! // carriers: one-answer duplex      only over these kinds; over all of them without this line
+//! // behind a proxy: duplex           only if the proxy reaches the server over these kinds
 //! // settings: versions=v2 depth=4    from here on, over a new connection; what is not named has its default
 //! --> {"jsonrpc": "2.0", "method": "add", "params": [1, 2], "id": 1}
 //! <-- {"jsonrpc": "2.0", "result": 3, "id": 1}
@@ -24,6 +25,7 @@ use crate::tree::Tree;
 #[derive(Debug, Default)]
 pub struct Transcript {
     carriers: Option<Vec<Kind>>,
+    inner_carriers: Option<Vec<Kind>>,
     /// What is said, cut where the settings change.
     pub sections: Vec<Section>,
 }
@@ -56,7 +58,7 @@ impl Transcript {
     ///
     /// Which line is no line of a transcript, and why.
     pub fn read(text: &str) -> Result<Transcript, String> {
-        let mut transcript = Transcript { carriers: None, sections: vec![Section::default()] };
+        let mut transcript = Transcript { sections: vec![Section::default()], ..Transcript::default() };
         for (number, line) in text.lines().enumerate() {
             transcript.line(number + 1, line).map_err(|reason| format!("line {}: {reason}", number + 1))?;
         }
@@ -67,16 +69,20 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// Whether it is for carriers of this kind.
+    /// Whether it is for carriers of this kind, whose service is reached by a carrier of that kind.
     #[must_use]
-    pub fn is_for(&self, kind: Kind) -> bool {
-        self.carriers.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+    pub fn is_for(&self, kind: Kind, inner: Kind) -> bool {
+        let has = |kinds: &Option<Vec<Kind>>, kind| kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind));
+        has(&self.carriers, kind) && has(&self.inner_carriers, inner)
     }
 
     fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
         let section = self.sections.last_mut().expect("there is always a section");
+        let read_kinds = |kinds: &str| kinds.split_whitespace().map(read_kind).collect::<Result<_, _>>();
         if let Some(carriers) = line.strip_prefix("// carriers:") {
-            self.carriers = Some(carriers.split_whitespace().map(read_kind).collect::<Result<_, _>>()?);
+            self.carriers = Some(read_kinds(carriers)?);
+        } else if let Some(carriers) = line.strip_prefix("// behind a proxy:") {
+            self.inner_carriers = Some(read_kinds(carriers)?);
         } else if let Some(settings) = line.strip_prefix("// settings:") {
             self.sections.push(Section { settings: read_settings(settings)?, steps: Vec::new() });
         } else if let Some(sent) = line.strip_prefix("--> ") {

@@ -241,17 +241,10 @@ const FRAMINGS: &str =
 mod tests {
     use super::*;
     use crate::exit::Exit;
-    use clap::Parser;
     use switchboard::Json;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        target: Target,
-    }
-
     fn check(url: &str, error: &CallError, expected: &str) {
-        let target = Line::try_parse_from(["line", url]).unwrap().target;
+        let target = Target::of(&[url]);
         let advice = target.advice(error);
         let is_as_expected = match expected {
             "" => advice.is_none(),

@@ -171,6 +171,7 @@ impl Assembly {
     /// What answers calls.
     pub(crate) fn service(&self, config: &Config) -> Result<Arc<dyn Service>, Failure> {
         let stack = self.stack(config, &self.methods.router())?;
+        self.put_in_use(config);
         match &self.live {
             None => Ok(stack.service),
             Some(live) => {
@@ -222,12 +223,16 @@ impl Assembly {
         if let Some(bodies) = &self.bodies {
             service = bodies.layer(service);
         }
+        Ok(Stack { service, authentication })
+    }
+
+    /// What is shown of the configuration is that of this one from now on: the queue, explanations and visible methods.
+    pub(crate) fn put_in_use(&self, config: &Config) {
         self.queue.0.store(config.shedding.clone().map(Arc::new));
         self.explaining.0.store(Some(Arc::new(Explainer::new(config, self.served.clone()))));
         if let Some(visible) = &self.visible {
             visible.store(config.access.clone().map(Arc::new));
         }
-        Ok(Stack { service, authentication })
     }
 
     /// What applies to all listeners.

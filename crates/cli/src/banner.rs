@@ -30,6 +30,8 @@ pub(crate) struct Banner<'a> {
     pub(crate) has_page: bool,
     /// The servers that calls are forwarded to; empty if there are none.
     pub(crate) upstreams: &'a str,
+    /// The line about the configuration; empty without a file.
+    pub(crate) config: &'a str,
 }
 
 /// The whole text.
@@ -45,6 +47,7 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
     for place in shown.mcp_places() {
         line(&mut text, format_args!("MCP on {URL}{place}{URL:#} with {} tools", shown.tools));
     }
+    text.push_str(shown.config);
     text.push_str(shown.upstreams);
     if !methods.is_empty() {
         line(&mut text, format_args!("\n{HEAD}Methods{HEAD:#}"));
@@ -167,6 +170,7 @@ mod tests {
         let methods = [method("a", Some("streams")), method("long", None), method("c", Some("basics"))];
         let text = banner(&Banner {
             upstreams: "",
+            config: "",
             urls: &["stdio".to_owned()],
             admin: &[],
             methods: &methods,

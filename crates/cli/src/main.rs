@@ -40,6 +40,7 @@ mod output;
 mod params;
 mod proxy;
 mod recording;
+mod reload;
 mod repl;
 mod replay;
 mod responses;
@@ -129,6 +130,7 @@ enum Command {
     Man(man::Man),
     Mcp(Box<mcp::Mcp>),
     Notify(notify::Notify),
+    Reload(reload::Reload),
     Repl(repl::Repl),
     Replay(replay::Replay),
     Serve(Box<serve::Serve>),
@@ -168,6 +170,7 @@ fn main() -> ExitCode {
         Command::Man(man) => man.run(Arguments::command()),
         Command::Mcp(mcp) => mcp.run(),
         Command::Notify(notify) => notify.run(),
+        Command::Reload(reload) => reload.run(),
         Command::Repl(repl) => repl.run(),
         Command::Replay(replay) => replay.run(),
         Command::Serve(serve) => serve.run(matches.subcommand_matches("serve").unwrap_or(&matches)),

@@ -358,14 +358,20 @@ mod tests {
     use super::*;
     use clap::Parser;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        target: Target,
+    impl Target {
+        /// What these arguments say.
+        pub(crate) fn of(arguments: &[&str]) -> Target {
+            #[derive(Parser)]
+            struct Line {
+                #[command(flatten)]
+                target: Target,
+            }
+            Line::try_parse_from([&["line"], arguments].concat()).unwrap().target
+        }
     }
 
     fn target(arguments: &[&str]) -> Target {
-        Line::try_parse_from([&["line", "http://127.0.0.1:1"], arguments].concat()).unwrap().target
+        Target::of(&[&["http://127.0.0.1:1"], arguments].concat())
     }
 
     #[test]

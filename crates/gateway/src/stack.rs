@@ -41,6 +41,13 @@ impl Stack {
         self
     }
 
+    /// Adds a part that only explains: calls do not pass it.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Explain) -> Stack {
+        self.parts.push(Arc::new(note));
+        self
+    }
+
     /// What would happen to a call, outermost layer first.
     pub(crate) fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
         self.parts.iter().rev().try_for_each(|part| part.explain(call, steps))

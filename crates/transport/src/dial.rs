@@ -168,6 +168,13 @@ impl Dial {
         self
     }
 
+    /// Sets the name under which the standard error of the program is logged that an `exec` URL starts. By default it is the program.
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<String>) -> Dial {
+        self.setup.label = Some(label.into());
+        self
+    }
+
     /// Sets the headers of every request or handshake, if the transport has headers.
     #[cfg(feature = "http")]
     #[must_use]

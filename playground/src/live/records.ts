@@ -8,7 +8,14 @@ export interface Info {
   readonly startedAt: number;
   readonly draining: boolean;
   readonly listeners: readonly string[];
-  readonly config?: string;
+  readonly config: {
+    readonly path?: string;
+    readonly hash: string;
+    /** Milliseconds since 1970. */
+    readonly loadedAt: number;
+    readonly ok: boolean;
+    readonly error?: string;
+  };
   readonly logLevel: string;
   /** Upper limits of the buckets of durations; one more bucket has everything above. */
   readonly bucketsMs: readonly number[];

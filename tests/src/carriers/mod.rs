@@ -19,7 +19,7 @@ pub use exchange::Exchange;
 pub use http::{Http, Https};
 pub use memory::Memory;
 pub use nats::Nats;
-pub use proxy::{By, Proxied, Running, upstream};
+pub use proxy::{By, Proxied, Running};
 pub use sse::Sse;
 pub use stream::{Over, Stream};
 use switchboard_core::{Service, Settings};

@@ -115,6 +115,7 @@ struct Remembered {
     calls: VecDeque<Arc<CallRecord>>,
     transports: Vec<(String, Tally)>,
     callers: Vec<(String, Tally)>,
+    upstreams: Vec<(String, Tally)>,
 }
 
 /// The calls of one kind.
@@ -181,6 +182,11 @@ impl Calls {
         tallies(&self.lock().callers)
     }
 
+    /// Calls and errors by upstream, of calls that went to one.
+    pub(super) fn by_upstream(&self) -> Vec<(String, Durations, u64)> {
+        tallies(&self.lock().upstreams)
+    }
+
     fn add(&self, mut record: CallRecord, duration: Duration) {
         let is_error = record.outcome != "ok";
         let mut state = self.lock();
@@ -188,6 +194,9 @@ impl Calls {
         record.id = state.last;
         count(&mut state.transports, record.transport, duration, is_error);
         count(&mut state.callers, record.who.as_deref().unwrap_or("anonymous"), duration, is_error);
+        if let Some(upstream) = &record.upstream {
+            count(&mut state.upstreams, upstream, duration, is_error);
+        }
         let record = Arc::new(record);
         if state.calls.len() == REMEMBERED {
             state.calls.pop_front();

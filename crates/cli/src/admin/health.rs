@@ -17,9 +17,13 @@ const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 pub(super) fn routes(admin: &Admin, options: EndpointOptions) -> EndpointOptions {
     const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
     let (ready, metrics) = (admin.clone(), admin.0.metrics.clone());
-    let is_ready = move || match ready.is_draining() {
-        false => (StatusCode::OK, "ready\n".to_owned()),
-        true => (StatusCode::SERVICE_UNAVAILABLE, "draining\n".to_owned()),
+    let is_ready = move || {
+        let (status, word) = match (ready.is_draining(), ready.0.config.is_ok()) {
+            (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+            (false, true) => (StatusCode::OK, "ready"),
+            (false, false) => (StatusCode::OK, "ready; the configuration was changed and has errors"),
+        };
+        (status, format!("{word}\n"))
     };
     let started = admin.0.started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     let numbers = move || {

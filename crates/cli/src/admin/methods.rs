@@ -17,6 +17,7 @@ use super::calls::CallRecord;
 use super::health::milliseconds;
 use super::sessions::SessionRecord;
 use super::stats::{By, Moment, Stats, limits};
+use crate::config::ConfigRecord;
 use crate::units;
 
 /// How long calls are remembered for those who have asked about the server.
@@ -39,9 +40,8 @@ struct Report {
     draining: bool,
     /// URLs that it listens at.
     listeners: Vec<String>,
-    /// Configuration file, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    config: Option<String>,
+    /// Configuration in use.
+    config: ConfigRecord,
     /// Level of the call log.
     log_level: String,
     /// Upper limits of the buckets in `admin/stats`, in milliseconds; one more bucket has everything above.
@@ -70,7 +70,7 @@ struct Step {
 
 #[service]
 impl Methods {
-    /// Describes the server: version, process, addresses.
+    /// Describes the server: version, process, addresses, configuration.
     #[method(safe, name = "admin/info")]
     fn info(&self) -> Report {
         let state = &self.0.0;
@@ -83,7 +83,7 @@ impl Methods {
             started_at: milliseconds(state.started),
             draining: self.0.is_draining(),
             listeners: state.listeners.get().cloned().unwrap_or_default(),
-            config: state.config.clone(),
+            config: state.config.record(),
             log_level: state.log.as_ref().map_or(LogLevel::Off, CallLog::level).to_string(),
             buckets_ms: limits(),
         }
@@ -96,7 +96,7 @@ impl Methods {
         /// Length of an interval, such as 500ms; at least 100ms.
         #[arg(default = "1s".to_owned())]
         every: String,
-        /// What rows are about: method, transport or who.
+        /// What rows are about: method, transport, who or upstream.
         #[arg(default = By::Method)]
         by: By,
     ) -> Result<impl Stream<Item = Stats> + Send + 'static, ErrorObject> {

@@ -5,6 +5,7 @@
 
 mod callbacks;
 mod calls;
+mod configuration;
 mod explain;
 mod health;
 mod methods;
@@ -33,7 +34,7 @@ use tokio::task::AbortHandle;
 use self::calls::Calls;
 use self::sessions::Sessions;
 use crate::assembly::{Explaining, Queue};
-use crate::config::Config;
+use crate::config::{Config, InUse};
 use crate::explain::Explainer;
 use crate::failure::Failure;
 use crate::gateway::{self, Gated};
@@ -52,7 +53,7 @@ struct State {
     queue: Queue,
     log: Option<CallLog>,
     started: SystemTime,
-    config: Option<String>,
+    config: InUse,
     is_draining: AtomicBool,
     /// The servers behind this one, if it is a gateway.
     gated: Option<Gated>,
@@ -65,9 +66,10 @@ struct State {
 const PAGE: &str = "/";
 
 /// Methods that change nothing.
-const READING: [&str; 9] = [
+const READING: [&str; 10] = [
     "rpc.discover",
     "admin/info",
+    "admin/config",
     "admin/stats",
     "admin/calls",
     "admin/call",
@@ -78,9 +80,9 @@ const READING: [&str; 9] = [
 ];
 
 impl Admin {
-    /// For a server with these [numbers](counting), which may be a gateway.
+    /// For a server with this configuration and these [numbers](counting), which may be a gateway.
     pub(crate) fn new(
-        config: &Config,
+        config: &InUse,
         queue: &Queue,
         log: Option<CallLog>,
         gated: Option<Gated>,
@@ -93,7 +95,7 @@ impl Admin {
             sessions: Sessions::default(),
             log,
             started: SystemTime::now(),
-            config: config.source.has_main().then(|| config.source.main().path.display().to_string()),
+            config: config.clone(),
             is_draining: AtomicBool::new(false),
             gated,
             listeners: OnceLock::new(),
@@ -166,6 +168,7 @@ impl Admin {
         let builder = Router::builder().add(methods::Methods(self.clone()));
         let builder =
             builder.add(upstreams::UpstreamMethods(self.clone())).add(explain::Explaining(self.clone()));
+        let builder = builder.add(configuration::Configuration(self.0.config.clone()));
         let builder = match &self.0.gated {
             Some(gated) => builder.add(tools::ToolMethods(gated.clone())),
             None => builder,
@@ -221,6 +224,7 @@ fn guarded(router: Router, url: &str, config: &Config, checks: Option<&Authentic
 pub(crate) fn counting(
     config: &Config,
     methods: &Description,
+    in_use: &InUse,
     queue: &Queue,
     log: Option<CallLog>,
     gated: Option<&Gated>,
@@ -239,6 +243,10 @@ pub(crate) fn counting(
     );
     let (queue, help) = (queue.clone(), "Calls that wait because too many run.");
     let metrics = metrics.with_gauge("switchboard_calls_waiting", help, move || queue.waiting() as f64);
+    let (in_use, help) =
+        (in_use.clone(), "Whether the configuration in use is that of the files; 0 if they have errors.");
+    let metrics =
+        metrics.with_gauge("switchboard_config_ok", help, move || f64::from(u8::from(in_use.is_ok())));
     let audit: Audit = config.audit.clone();
     let help = "Lines of logs that were dropped because they could not be written in time.";
     let metrics = metrics.with_counter("switchboard_log_lines_lost_total", help, move || {

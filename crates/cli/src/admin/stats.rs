@@ -20,6 +20,7 @@ pub(super) enum By {
     Method,
     Transport,
     Who,
+    Upstream,
 }
 
 /// What happened since the previous item.
@@ -53,7 +54,7 @@ pub(super) struct Stats {
     bytes_out: u64,
     /// How long calls took.
     latency: Latency,
-    /// The same by method, transport or caller; busiest first.
+    /// The same by method, transport, caller or upstream; busiest first.
     rows: Vec<Row>,
 }
 
@@ -75,7 +76,7 @@ struct Latency {
     buckets: Vec<u64>,
 }
 
-/// A method, a transport or a caller.
+/// A method, a transport, a caller or an upstream.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -113,6 +114,7 @@ impl Moment {
             By::Method => numbers.methods.iter().map(|(name, outcomes)| row(name, outcomes)).collect(),
             By::Transport => admin.0.calls.by_transport(),
             By::Who => admin.0.calls.by_caller(),
+            By::Upstream => admin.0.calls.by_upstream(),
         };
         Moment { at: Instant::now(), numbers, waiting: admin.0.queue.waiting(), rows }
     }

@@ -5,6 +5,20 @@ use super::key::{Form, Key, Kind, find_in};
 use super::reader::Reader;
 use super::tree::{Entry, Node, Place, Table, Value};
 
+/// Tables of the whole configuration that a value may stand for, and the key that it sets: `admin = URL` is `admin.url = URL`.
+pub(super) const SHORT: [(&str, &str); 1] = [("admin", "admin.url")];
+
+/// Puts tables in place of the values that stand for them. `false` stands for a table without keys.
+pub(super) fn lengthen(table: &mut Table) {
+    for (name, key) in SHORT {
+        match table.get(name).cloned() {
+            Some(Node { value: Value::Table(_), .. }) | None => {}
+            Some(Node { value: Value::Flag(false), .. }) => table.0.retain(|entry| entry.name != name),
+            Some(node) => table.set(key, node),
+        }
+    }
+}
+
 /// A table inside another one.
 struct Inner<'a> {
     table: &'a Table,

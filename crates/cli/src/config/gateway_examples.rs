@@ -33,6 +33,9 @@ env     = { GIT_AUTHOR_NAME = "bot", GITLAB_TOKEN = "${PATH}" }
 
 const ETHEREUM: &str = r#"
 listen = ["http://127.0.0.1:8545"]
+admin  = "http://127.0.0.1:9000"
+store  = "file:state"
+http   = { allow_host = "rpc.example.com" }
 access = { rules = [{ allow = ["eth_*", "net_*"], who = "authenticated" }, { deny = "eth_sign*", who = "anyone" }] }
 rate = [
   { limit = "25/s", burst = 100, weights = { eth_call = 2, eth_getLogs = 20 } },
@@ -109,7 +112,7 @@ fn nodes_have_priorities_and_routes_have_policies() {
     assert_eq!(eth.policy.hedge, Some(Some(Hedge::Percentile(95))));
     assert_eq!(
         config.routes.iter().map(|route| &*route.place).collect::<Vec<_>>(),
-        ["ethereum.toml:9", "ethereum.toml:10"]
+        ["ethereum.toml:12", "ethereum.toml:13"]
     );
 }
 
@@ -164,6 +167,23 @@ fn options_and_variables_set_keys_of_upstreams() {
     assert_eq!(cache("upstream.My-Node.cache=8s").unwrap().ttl, seconds(8));
     assert_eq!(cache("upstream.My-Node.cache=false"), None);
     assert!(set("upstream.My-Node.cash=1s").is_err() && set("upstream.My-Node=1").is_err());
+}
+
+#[test]
+fn the_admin_listener_has_a_short_form() {
+    let admin = |text: &str| load("a.toml", text).admin;
+    let url = Some("http://127.0.0.1:9000".to_owned());
+    assert_eq!(admin("admin = \"http://127.0.0.1:9000\"\n"), url);
+    assert_eq!(admin("admin = \"9000\"\n"), url);
+    assert_eq!(admin("admin = { url = \"9000\", who = \"user:a\" }\n"), url);
+    assert_eq!(admin("admin = false\n"), None);
+    let printed = load("a.toml", "admin = \"9000\"\n").printed();
+    assert_eq!(admin(&printed), url, "{printed}");
+    let failure = read("a.toml", "admin = [\"9000\"]\n").err().unwrap();
+    assert!(output::described(&failure).contains("`admin.url`"), "{failure:?}");
+    let short = &schema::schema()["properties"]["admin"]["anyOf"];
+    assert_eq!((&short[0]["type"], &short[1]["const"]), (&"string".into(), &false.into()));
+    assert_eq!(short[2]["properties"]["url"]["type"], "string");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod gateway_examples;
 #[cfg(test)]
 mod gateway_files;
 mod health;
+mod in_use;
 mod include;
 mod key;
 mod keys;
@@ -45,6 +46,7 @@ mod upstream_keys;
 pub(crate) mod upstreams;
 mod watching;
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,6 +64,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 pub(crate) use self::health::HealthConfig;
+pub(crate) use self::in_use::{ConfigRecord, InUse, Reloaded};
 pub(crate) use self::live::{Live, Stack};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::nodes::NodeConfig;
@@ -222,6 +225,7 @@ impl Origin {
         if let Some(value) = included {
             include::include(&value, source, &mut table, faults);
         }
+        forms::lengthen(&mut table);
         self.overlay.apply(&mut table, faults);
         table
     }
@@ -336,6 +340,13 @@ impl Config {
     /// What is set, as a file.
     pub(crate) fn printed(&self) -> String {
         show::print(self)
+    }
+
+    /// A hash of what is set, except secrets. It is the same in all processes of one version.
+    pub(crate) fn hash(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        show::portable(self).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())[..8].to_owned()
     }
 
     /// What is odd, for a person; empty if nothing is.

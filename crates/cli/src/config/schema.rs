@@ -2,12 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::key::{Form, Key, Kind};
+use super::forms::SHORT;
+use super::key::{Form, Key, Kind, find_in};
 use super::keys::KEYS;
 
 /// The schema, generated from the table of keys.
 pub(crate) fn schema() -> Value {
     let mut schema = table(KEYS);
+    for (name, key) in SHORT {
+        let long = schema["properties"][name].take();
+        let short = find_in(KEYS, key).map(|key| of_kind(&key.kind));
+        schema["properties"][name] =
+            any_of(short.into_iter().chain([json!({"const": false}), long]).collect());
+    }
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Switchboard configuration");
     schema

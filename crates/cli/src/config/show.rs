@@ -35,9 +35,19 @@ pub(crate) fn show(config: &Config) -> String {
 
 /// The keys that are set, as a file in the working directory.
 pub(crate) fn print(config: &Config) -> String {
+    set(config, Path::new(""), Secrets::Referenced)
+}
+
+/// The keys that are set, without secrets, as a file in the folder of the main one: the same wherever that folder is.
+pub(crate) fn portable(config: &Config) -> String {
+    set(config, config.source.main().folder(), Secrets::Masked)
+}
+
+/// The keys that are set, as a file in this folder.
+fn set(config: &Config, base: &Path, secrets: Secrets) -> String {
     let page = page(|key, name| {
-        let Some(node) = located(config, key, Path::new("")) else { return String::new() };
-        let write = |node: &Node| written(node, Secrets::Referenced);
+        let Some(node) = located(config, key, base) else { return String::new() };
+        let write = |node: &Node| written(node, secrets);
         match (&key.kind, &node.value) {
             _ if key.path == include::KEY => String::new(),
             (Kind::Named(Kind::Form(form)), Value::Table(Table(entries))) => {

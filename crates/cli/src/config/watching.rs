@@ -1,4 +1,4 @@
-//! Reloads the configuration when a file changes, or on SIGHUP.
+//! Reloads the configuration when a file changes, on SIGHUP, or when an operator asks for it.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -6,73 +6,130 @@ use std::time::Duration;
 
 use switchboard::Description;
 use switchboard::audit::{AuditEvent, AuditKind};
+use tokio::sync::mpsc;
 
+use super::in_use::{Ask, InUse, Reloaded, diagnostics};
 use super::key::Key;
 use super::keys::KEYS;
-use super::{Config, Live, Origin};
+use super::{Config, Live, Origin, Stack};
 use crate::assembly::Assembly;
+use crate::described::Described;
 use crate::failure::Failure;
-use crate::gateway::{self, has_upstreams};
+use crate::gateway::{self, Gate, has_upstreams};
 use crate::{output, supervisor};
 
 /// How often the files are looked at. Their contents are compared, so that links and mounts that are exchanged are seen too.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Reloads the configuration when it changes, until this is dropped. A configuration with errors is reported, and the one in use
-/// stays.
-pub(crate) async fn reload(
+/// Reloads the configuration when it changes or when an operator asks for that, until this is dropped. A configuration with errors is
+/// reported, and the one in use stays. No signal is lost from the time of this call on.
+pub(crate) fn reload(
     origin: Origin,
     config: Config,
     methods: Description,
     live: Live,
     assembly: Assembly,
-) {
-    let mut signal = Hangups::new();
-    let mut seen = fingerprint(&origin, &config);
-    let mut running = Running { config, methods, live, assembly };
+    in_use: InUse,
+) -> impl Future<Output = ()> + Send {
+    let (signal, asked) = (Hangups::new(), in_use.asked());
+    let seen = fingerprint(&origin, &config);
+    watch(Running { origin, config, methods, live, assembly, in_use }, seen, signal, asked)
+}
+
+async fn watch(mut running: Running, mut seen: u64, mut signal: Hangups, mut asked: mpsc::Receiver<Ask>) {
     loop {
-        let is_asked = tokio::select! {
-            () = signal.next() => true,
-            () = tokio::time::sleep(PERIOD), if running.config.watch => false,
+        let now = || fingerprint(&running.origin, &running.config);
+        let ask = tokio::select! {
+            () = signal.next() => None,
+            () = tokio::time::sleep(PERIOD), if running.config.watch => match now() == seen {
+                true => continue,
+                false => None,
+            },
+            Some(ask) = asked.recv() => Some(ask),
         };
-        let now = fingerprint(&origin, &running.config);
-        if now == seen && !is_asked {
-            continue;
-        }
-        seen = now;
-        let audit = running.config.audit.clone();
-        supervisor::reloading();
-        let renewed = running.renew(&origin).await;
-        supervisor::ready();
-        match renewed {
-            Ok(changes) => {
-                audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason(&changes));
-                let warnings = running.config.shown_warnings();
-                output::note(&format!("Configuration reloaded: {changes}.\n{warnings}"));
+        let before = now();
+        let reloaded = match &ask {
+            Some(Ask { is_dry_run: true, .. }) => running.rehearse().await,
+            _ => {
+                let reloaded = running.reload().await;
                 // It may name other files now.
-                seen = fingerprint(&origin, &running.config);
+                seen = if reloaded.applied { fingerprint(&running.origin, &running.config) } else { before };
+                reloaded
             }
-            Err(failure) => {
-                let shown = output::described(&failure);
-                audit.record(&AuditEvent::new(AuditKind::CONFIG_REJECTED).reason("it has errors"));
-                output::note(&format!("{}\nThe configuration in use stays.\n", shown.trim_end()));
-            }
+        };
+        if let Some(ask) = ask {
+            let _ = ask.answer.send(reloaded);
         }
     }
 }
 
 /// What a running server uses of its configuration.
 struct Running {
+    origin: Origin,
     config: Config,
     methods: Description,
     live: Live,
     assembly: Assembly,
+    in_use: InUse,
+}
+
+/// What takes the place of the configuration in use.
+struct Next {
+    config: Config,
+    hash: String,
+    stack: Stack,
+    /// The upstreams of a gateway, and its methods.
+    gate: Option<(Gate, Described)>,
+    changes: Vec<String>,
 }
 
 impl Running {
-    /// Uses the configuration as it is now, and says what changed. Nothing changes if something is wrong with it.
-    async fn renew(&mut self, origin: &Origin) -> Result<String, Failure> {
-        let mut next = origin.load(&self.methods)?;
+    /// Uses the configuration as it is now, and tells what changed. Nothing changes if something is wrong with it.
+    async fn reload(&mut self) -> Reloaded {
+        supervisor::reloading();
+        let prepared = self.prepare().await;
+        let audit = self.config.audit.clone();
+        let reloaded = match prepared {
+            Ok(next) => {
+                let reloaded = next.outcome(true);
+                let (changes, was) = (said(&next.changes), self.in_use.hash());
+                audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason(&changes));
+                self.put_in_use(next);
+                let warnings = self.config.shown_warnings();
+                let hash = &reloaded.hash;
+                output::note(&format!(
+                    "Configuration reloaded: {changes}. Hash {hash}, was {was}.\n{warnings}"
+                ));
+                reloaded
+            }
+            Err(failure) => {
+                let shown = output::described(&failure);
+                audit.record(&AuditEvent::new(AuditKind::CONFIG_REJECTED).reason("it has errors"));
+                output::note(&format!("{}\nThe configuration in use stays.\n", shown.trim_end()));
+                let reloaded = self.rejected(&failure);
+                self.in_use.reject(&reloaded.diagnostics);
+                reloaded
+            }
+        };
+        supervisor::ready();
+        reloaded
+    }
+
+    /// Tells what a reload would change.
+    async fn rehearse(&self) -> Reloaded {
+        match self.prepare().await {
+            Ok(next) => next.outcome(false),
+            Err(failure) => self.rejected(&failure),
+        }
+    }
+
+    fn rejected(&self, failure: &Failure) -> Reloaded {
+        Reloaded { hash: self.in_use.hash(), diagnostics: diagnostics(failure), ..Reloaded::default() }
+    }
+
+    /// The configuration as it is now, ready for use.
+    async fn prepare(&self) -> Result<Next, Failure> {
+        let mut next = self.origin.load(&self.methods)?;
         let changed = KEYS.iter().filter(|key| !next.has_same(key, &self.config));
         let (live, fixed): (Vec<&Key>, Vec<&Key>) = changed.partition(|key| key.is_live);
         if !fixed.is_empty() {
@@ -82,35 +139,42 @@ impl Running {
             return Err(Failure::new(crate::exit::Exit::Configuration, what).advise(advice));
         }
         let mut changes: Vec<String> = live.iter().map(|key| key.path.to_owned()).collect();
-        let Some(gated) = self.assembly.gateway().cloned() else {
+        let hash = next.hash();
+        let Some(gated) = self.assembly.gateway() else {
             next.keep_from(&self.config);
-            self.live.replace(self.assembly.stack(&next, &self.assembly.methods().router())?);
-            self.config = next;
-            return Ok(said(&changes));
+            let stack = self.assembly.stack(&next, &self.assembly.methods().router())?;
+            return Ok(Next { config: next, hash, stack, gate: None, changes });
         };
         has_upstreams(&next)?;
         let gate = gated.prepare(&next).await?;
         let described = self.assembly.methods_of(&gate)?;
-        let methods = described.router.describe();
         // Rules need the names of the parameters.
-        let mut next = next.for_methods(&methods)?;
+        let mut next = next.for_methods(&described.router.describe())?;
         next.keep_from(&self.config);
         let stack = self.assembly.stack(&next, &described.router)?;
-        let before = gated.current();
         changes.retain(|key| key != "upstream");
-        changes.extend(before.changes(&gate));
-        let draining = before.draining(&gate);
-        if !draining.is_empty() {
-            let time = next.drain_time.as_secs_f64();
-            changes.push(format!("draining {} for up to {time} s", draining.join(" and ")));
+        changes.extend(gated.current().changes_to(&gate, next.drain_time));
+        Ok(Next { config: next, hash, stack, gate: Some((gate, described)), changes })
+    }
+
+    /// From here on, calls take the new way, with the new rules.
+    fn put_in_use(&mut self, next: Next) {
+        self.live.replace(next.stack);
+        self.assembly.put_in_use(&next.config);
+        if let (Some((gate, described)), Some(gated)) = (next.gate, self.assembly.gateway()) {
+            self.methods = described.router.describe();
+            self.assembly.methods().replace(described);
+            gated.replace(gate, next.config.drain_time);
         }
-        drop(before);
-        // From here on, calls take the new way, with the new rules.
-        self.live.replace(stack);
-        self.assembly.methods().replace(described);
-        gated.replace(gate, next.drain_time);
-        (self.config, self.methods) = (next, methods);
-        Ok(said(&changes))
+        self.in_use.replace(&next.config);
+        self.config = next.config;
+    }
+}
+
+impl Next {
+    fn outcome(&self, applied: bool) -> Reloaded {
+        let (hash, changes) = (self.hash.clone(), self.changes.clone());
+        Reloaded { applied, hash, changes, diagnostics: Vec::new() }
     }
 }
 

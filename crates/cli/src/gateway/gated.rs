@@ -177,8 +177,18 @@ impl Gate {
         leaving.filter(|(_, open)| !open.is_empty()).collect()
     }
 
-    /// What is different in the next one, for the log: such as `upstream eth +1 node`.
-    pub(crate) fn changes(&self, next: &Gate) -> Vec<String> {
+    /// What is different in the next one, for the log, such as `upstream eth +1 node`; and which servers drain for this long.
+    pub(crate) fn changes_to(&self, next: &Gate, drain_time: Duration) -> Vec<String> {
+        let mut changes = self.changes(next);
+        let draining: Vec<&str> = self.leaving(next).into_iter().map(|(name, _)| name).collect();
+        if !draining.is_empty() {
+            let time = drain_time.as_secs_f64();
+            changes.push(format!("draining {} for up to {time} s", draining.join(" and ")));
+        }
+        changes
+    }
+
+    fn changes(&self, next: &Gate) -> Vec<String> {
         let find = |gate: &Gate, name: &str| gate.upstreams.iter().position(|one| one.name == name);
         let mut changes = Vec::new();
         for upstream in &self.upstreams {
@@ -198,11 +208,6 @@ impl Gate {
         let added = next.upstreams.iter().filter(|upstream| find(self, &upstream.name).is_none());
         changes.extend(added.map(|upstream| format!("upstream {} added", upstream.name)));
         changes
-    }
-
-    /// The names of the upstreams whose servers finish their calls and end, all or some of them, for the log.
-    pub(crate) fn draining(&self, next: &Gate) -> Vec<String> {
-        self.leaving(next).into_iter().map(|(name, _)| name.to_owned()).collect()
     }
 }
 

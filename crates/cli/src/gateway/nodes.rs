@@ -185,7 +185,7 @@ fn dial(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result
     // A gateway passes on what its own limits let through.
     let limits = Limits::default().with_frame(config.body).with_members(usize::MAX);
     let settings = Settings::default().with_limits(limits).with_profile(dialect(upstream));
-    dial = dial.with_settings(settings).with_headers(headers(upstream)?);
+    dial = dial.with_settings(settings).with_headers(headers(upstream)?).with_label(&upstream.name);
     if upstream.is_v1 {
         dial = dial.with_version(Version::V1);
     }

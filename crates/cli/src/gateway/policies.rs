@@ -47,7 +47,8 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
         config::Hedge::Percentile(percent) => Hedge::Percentile(percent),
     });
     let attempts = Attempts::new(upstream.pool.clone(), retry, hedge, upstream.is_safe());
-    let mut stack = Stack::of(attempts).with(SafetyNote(upstream.clone())).with(upstream.clearing.clone());
+    let mut stack =
+        Stack::of(attempts).with_note(SafetyNote(upstream.clone())).with(upstream.clearing.clone());
     if let Some(breaker) = &upstream.breaker {
         stack = stack.with(breaker.clone());
     }
@@ -93,42 +94,37 @@ fn cached(upstream: &Upstream, config: &CacheConfig, is_shared: bool, stack: Sta
     let cache = Cache::new([rule]).with_bytes(config.size);
     let is_of_upstream = upstream.policy.cache.as_ref().and_then(Option::as_ref) == Some(config);
     let cleared = upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);
-    let stack = match is_of_upstream {
-        true => stack.with(Selected::new(upstream.is_safe(), cache.clone()).or_because(NOT_SAFE)),
+    let cache = ClearedCache { cache, _cleared: cleared };
+    match is_of_upstream {
+        true => stack.with(Selected::new(upstream.is_safe(), cache).or_because(NOT_SAFE)),
         false => stack.with(cache),
-    };
-    stack.with(Clears { _cleared: cleared })
+    }
 }
 
-/// Empties a cache as long as its stack is in use. Does nothing to calls.
-struct Clears {
+/// A cache, and what empties it as long as it is in use.
+struct ClearedCache {
+    cache: Cache,
     _cleared: Cleared,
 }
 
-impl Layer for Clears {
+impl Layer for ClearedCache {
     fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
-        service
+        self.cache.layer(service)
     }
 }
 
-impl Explain for Clears {
+impl Explain for ClearedCache {
     fn name(&self) -> &'static str {
-        "clear"
+        self.cache.name()
     }
 
-    fn explain(&self, _: &Call, _: &mut Vec<Step>) -> ControlFlow<Conclusion> {
-        ControlFlow::Continue(())
+    fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
+        self.cache.explain(call, steps)
     }
 }
 
-/// Says whether a method is safe to call twice, and why. Does nothing to calls.
+/// Says whether a method is safe to call twice, and why.
 struct SafetyNote(Upstream);
-
-impl Layer for SafetyNote {
-    fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
-        service
-    }
-}
 
 impl Explain for SafetyNote {
     fn name(&self) -> &'static str {

@@ -21,13 +21,24 @@ use crate::visible::{harmless_line, visible};
 
 /// Starts logging: what `RUST_LOG` says, or warnings, and more for each `-v`.
 pub(crate) fn start(verbose: u8) {
-    let level = match verbose {
+    start_at(match verbose {
         // These two warn of what clients do, who could fill the log with it.
         0 => "warn,h2=error,hyper=error",
         1 => "info",
         2 => "debug",
         _ => "trace",
-    };
+    });
+}
+
+/// The same for a server, whose log always has what the programs behind it write to stderr.
+pub(crate) fn start_serving(verbose: u8) {
+    match verbose {
+        0 => start_at("warn,h2=error,hyper=error,switchboard_transport::child::stderr=info"),
+        more => start(more),
+    }
+}
+
+fn start_at(level: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let is_coloured =
         io::stderr().is_terminal() && anstream::stderr().current_choice() != anstream::ColorChoice::Never;

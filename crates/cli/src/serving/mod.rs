@@ -25,7 +25,7 @@ use self::takeover::Takeover;
 use crate::admin::Admin;
 use crate::assembly::Assembly;
 use crate::banner::{self, Banner};
-use crate::config::{self, Origin};
+use crate::config::{self, InUse, Origin};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::served::Served;
@@ -45,7 +45,7 @@ pub(crate) fn run(
     make: impl AsyncFnOnce(&Origin) -> Result<Served, Failure>,
 ) -> Result<(), Failure> {
     log::never_wait().map_err(|error| cannot_start(&error))?;
-    log::start(options.verbose);
+    log::start_serving(options.verbose);
     if options.print_config {
         return print(&origin);
     }
@@ -62,20 +62,19 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     output::note(&config.shown_warnings());
     raise_file_limit(config.connections);
     let (upstreams, gated) = (served.upstreams(), served.gated().cloned());
+    let in_use = InUse::new(&config);
     let mut assembly = Assembly::new(&config, served)?;
     let logs = Logs { calls: config.calls.start(verbose)?, audit: config.audit.clone() };
     let written = Written::default();
     let calls = || logs.calls.clone();
-    let counted = || admin::counting(&config, &methods, assembly.queue(), calls(), gated.as_ref());
-    let new = |_| Admin::new(&config, assembly.queue(), calls(), gated.clone(), counted());
+    let counted = || admin::counting(&config, &methods, &in_use, assembly.queue(), calls(), gated.as_ref());
+    let new = |_| Admin::new(&in_use, assembly.queue(), calls(), gated.clone(), counted());
     let admin = config.admin.as_ref().map(new);
     let telemetry = Telemetry::start(&config, &methods)?;
-    let metrics = match &admin {
-        Some(admin) => Some(admin.metrics().clone()),
-        None => telemetry.is_some().then(counted),
-    };
-    let mut observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref());
-    observers.extend(gated.is_some().then(|| Batches.into()));
+    let metrics = admin.as_ref().map(|admin| admin.metrics().clone());
+    let metrics = metrics.or_else(|| telemetry.is_some().then(counted));
+    let batches = gated.is_some().then_some(Batches);
+    let observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref(), batches);
     assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
     assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
     assembly.watch(admin.as_ref());
@@ -98,7 +97,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     let mut takeover = Takeover::new(names, &server, admin_server.as_ref(), &sockets)?;
     let (handle, admin_handle) = (server.handle(), admin_server.as_ref().map(Server::handle));
     let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
-    announce(&Banner {
+    let shown = announcement(&Banner {
         urls: &urls,
         admin: &admin_urls,
         methods: &methods.methods,
@@ -106,17 +105,20 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         tools: tools.count(),
         has_page: config.playground,
         upstreams: &upstreams,
+        config: &in_use.shown(),
     });
-    tokio::spawn(memory::give_back());
     let live = assembly.live();
-    let reload = |live| AbortOnDrop(tokio::spawn(config::reload(origin, config, methods, live, assembly)));
+    let reload = |live| AbortOnDrop::spawn(config::reload(origin, config, methods, live, assembly, in_use));
     let reloading = live.map(reload);
+    // All signals are listened for: who has read this may send them.
+    output::note(&shown);
+    tokio::spawn(memory::give_back());
     let mut serving = tokio::spawn(server.serve());
     if let Some(admin) = &admin {
         admin.serves(&urls, handle.clone(), serving.abort_handle());
     }
     // It answers until the server has stopped: that is when a supervisor asks.
-    let _admin = admin_server.map(|server| AbortOnDrop(tokio::spawn(server.serve())));
+    let _admin = admin_server.map(|server| AbortOnDrop::spawn(server.serve()));
     sockets.ready();
     tokio::select! {
         // With --stdio it may end by itself.
@@ -144,12 +146,12 @@ async fn finish(telemetry: Option<Telemetry>, logs: &Logs, written: Written) -> 
     written.judge()
 }
 
-/// Says where it listens, and more to a person who looks on.
-fn announce(banner: &Banner<'_>) {
-    output::note(&match is_background(banner.urls) {
-        true => banner::brief(banner.urls),
+/// Where it listens, and more for a person who looks on.
+fn announcement(banner: &Banner<'_>) -> String {
+    match is_background(banner.urls) {
+        true => banner::brief(banner.urls) + banner.config,
         false => banner::banner(banner),
-    });
+    }
 }
 
 /// What watches the server. Traces come first: others tell which trace a call belongs to.
@@ -158,6 +160,7 @@ fn observers(
     logs: &Logs,
     admin: Option<&Admin>,
     telemetry: Option<&Telemetry>,
+    batches: Option<Batches>,
 ) -> Vec<SharedObserver> {
     let mut observers: Vec<SharedObserver> = Vec::new();
     if let (Some(telemetry), Some(metrics)) = (telemetry, &metrics) {
@@ -166,11 +169,18 @@ fn observers(
     observers.extend(metrics.map(SharedObserver::from));
     observers.extend(admin.into_iter().flat_map(Admin::observers));
     observers.extend(logs.calls.clone().map(SharedObserver::from));
+    observers.extend(batches.map(SharedObserver::from));
     observers
 }
 
 /// Ends a task when it is dropped.
 struct AbortOnDrop(JoinHandle<()>);
+
+impl AbortOnDrop {
+    fn spawn(task: impl Future<Output = ()> + Send + 'static) -> AbortOnDrop {
+        AbortOnDrop(tokio::spawn(task))
+    }
+}
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {

@@ -48,8 +48,17 @@ pub(super) struct Info {
     pub(super) started_at: f64,
     pub(super) draining: bool,
     pub(super) listeners: Vec<Text>,
+    pub(super) config: Configuration,
     /// Upper limits of the latency buckets, in milliseconds.
     pub(super) buckets_ms: Vec<f64>,
+}
+
+/// The configuration of the server.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Configuration {
+    /// Why the changed files were rejected, if they were.
+    pub(super) error: Option<Text>,
 }
 
 /// What happened in an interval: an item of `admin/stats`.

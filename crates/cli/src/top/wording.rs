@@ -29,7 +29,7 @@ pub(super) fn clock(ms: f64) -> String {
     text.get(11..19).unwrap_or_default().to_owned()
 }
 
-/// The server: version, uptime at this moment, listeners.
+/// The server: version, uptime at this moment, listeners, and what is wrong with its files.
 pub(super) fn server(info: &Info, now: f64) -> Vec<String> {
     let mut words = vec![format!("switchboard {}", &*info.version)];
     if now > 0.0 {
@@ -37,6 +37,7 @@ pub(super) fn server(info: &Info, now: f64) -> Vec<String> {
     }
     words.extend(info.draining.then(|| "draining".to_owned()));
     words.extend(info.listeners.iter().map(ToString::to_string));
+    words.extend(info.config.error.as_ref().map(|error| format!("changed configuration rejected: {error}")));
     words
 }
 
@@ -110,6 +111,17 @@ mod tests {
         }
         assert!(clock(1e300).len() <= 8);
         assert_eq!(duration(-5.0), "0s");
+    }
+
+    #[test]
+    fn a_rejected_configuration_is_shown() {
+        let json =
+            r#"{"version": "1", "config": {"ok": false, "error": "a.toml:3: no\u001b[2J", "hash": "00"}}"#;
+        let mut info: Info = serde_json::from_str(json).unwrap();
+        let shown = ["switchboard 1", r"changed configuration rejected: a.toml:3: no\u001b[2J"];
+        assert_eq!(server(&info, 0.0), shown);
+        info.config.error = None;
+        assert_eq!(server(&info, 0.0), shown[..1]);
     }
 
     #[test]

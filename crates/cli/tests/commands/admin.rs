@@ -38,7 +38,7 @@ fn json(url: &str, arguments: &[&str]) -> Value {
 }
 
 /// The first line of what a stream prints.
-fn first_item(url: &str, arguments: &[&str]) -> Value {
+pub(crate) fn first_item(url: &str, arguments: &[&str]) -> Value {
     let mut child = program(&[&["call", url], arguments].concat()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();

@@ -296,7 +296,7 @@ fn a_child_commands_nothing() {
     // A log may be read on a terminal later, and an event of it is one line.
     check(&["-vvv in a pipe"], &log);
     assert!(
-        log.lines().any(|line| line.contains("output of a child process") && line.contains(r"\u000ad")),
+        log.lines().any(|line| line.contains("output of a child process") && line.contains(r"\u001b[8mc")),
         "{log}"
     );
 }

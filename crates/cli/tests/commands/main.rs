@@ -53,6 +53,11 @@ mod program;
 #[cfg(unix)]
 mod prometheus;
 mod proxy;
+#[cfg(target_os = "linux")]
+#[path = "../../../../tests/support/relay.rs"]
+mod relay;
+#[cfg(unix)]
+mod reload;
 #[cfg(unix)]
 mod repl;
 #[cfg(unix)]

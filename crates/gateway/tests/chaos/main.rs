@@ -1,12 +1,15 @@
-//! Servers that die, stall, answer late or garbage at random, under load: no safe call is lost while one server works, no other call runs
-//! twice, no answer goes to the wrong caller, and nothing is left in the end.
+//! Servers that die, stall, fall silent, answer late or garbage at random, under load: no safe call is lost while one server works, no
+//! other call runs twice, no answer goes to the wrong caller, and nothing is left in the end.
 //!
 //! The seed is printed; `SEED` in the environment repeats a run, `CHAOS_MS` makes it longer.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 #![cfg(target_os = "linux")]
 
+#[path = "../../../../tests/support/relay.rs"]
 mod relay;
+#[path = "../../../../tests/support/until.rs"]
+mod until;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -26,6 +29,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::relay::{Mode, Relay};
+use self::until::until;
 
 const MS: Duration = Duration::from_millis(1);
 /// Nothing here takes that long; it only tells a hang from a slow machine.
@@ -88,24 +92,28 @@ fn upstream(relays: &[Relay], link: &Link) -> (Pool, Attempts, Vec<Upstream>) {
 /// Breaks and repairs nodes at random, one of which always works and at most one of which stalls.
 async fn storm(relays: &[Relay], nodes: &[Upstream], random: &mut fastrand::Rng, until: Instant) {
     let mut survivor = 0;
+    let mut modes = [Mode::Works; NODES];
     while Instant::now() < until {
         if random.u8(..) < 50 {
             let next = random.usize(..NODES);
+            modes[next] = Mode::Works;
             relays[next].set(Mode::Works);
             works(&nodes[next]).await;
             survivor = next;
         }
         let victim = random.usize(..NODES);
-        let has_stalled = relays.iter().any(|relay| relay.mode() == Mode::Stalls);
-        let mode = match random.u8(..6) {
+        let has_stalled = modes.iter().any(|mode| matches!(mode, Mode::Stalls | Mode::Silent));
+        let mode = match random.u8(..7) {
             0 => Mode::Works,
             1 => Mode::Slow(random.u32(1..30) * MS),
             2 if !has_stalled => Mode::Stalls,
-            3 => Mode::Garbage,
-            4 => Mode::Cuts,
+            3 if !has_stalled => Mode::Silent,
+            4 => Mode::Garbage,
+            5 => Mode::Cuts,
             _ => Mode::Dead,
         };
         if victim != survivor {
+            modes[victim] = mode;
             relays[victim].set(mode);
         }
         tokio::time::sleep_until(Instant::now() + random.u32(5..40) * MS).await;
@@ -175,15 +183,6 @@ async fn client(service: Attempts, number: usize, seed: u64, stop: watch::Receiv
 
 fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let mut ticks = tokio::time::interval(5 * MS);
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
-        ticks.tick().await;
-    }
 }
 
 async fn weather(link: Link, seed: u64) {

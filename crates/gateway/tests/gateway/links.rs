@@ -14,9 +14,8 @@ use switchboard_transport::Dial;
 use tokio::time::Instant;
 
 use crate::fakes::{call, call_in, error, session};
+use crate::until::until;
 
-/// Nothing here takes that long; it only tells a hang from a slow machine.
-const PATIENCE: Duration = Duration::from_secs(20);
 const MS: Duration = Duration::from_millis(1);
 
 /// A file of this test that does not exist yet.
@@ -49,16 +48,6 @@ async fn ask(server: &Upstream, call: Call) -> Result<[u32; 2], Code> {
 fn is_alive(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ")
-}
-
-/// Waits until this holds.
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let mut ticks = tokio::time::interval(5 * MS);
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
-        ticks.tick().await;
-    }
 }
 
 #[tokio::test]

@@ -14,3 +14,6 @@ mod policies;
 mod pools;
 mod routing;
 mod status;
+#[cfg(target_os = "linux")]
+#[path = "../../../../tests/support/until.rs"]
+mod until;

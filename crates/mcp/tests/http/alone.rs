@@ -25,7 +25,7 @@ fn fixtures() -> Server {
     .resource(Resource::new("test://static-text", "Text"), Contents::text("test://static-text", "text"))
 }
 
-// MCP-N-01, MCP-N-02, MCP-N-03, MCP-N-04, MCP-N-05, MCP-N-07, MCP-N-08, MCP-N-09, MCP-N-10, MCP-N-16
+// MCP-N-01, MCP-N-02, MCP-N-03, MCP-N-04, MCP-N-05, MCP-N-07, MCP-N-08, MCP-N-09, MCP-N-10, MCP-N-16, SEC-H-04
 #[tokio::test]
 async fn each_recorded_request_gets_the_recorded_answer() {
     let serving = serve(&fixtures()).await;

@@ -48,6 +48,8 @@ pub struct ConnectSetup {
     pub env: Vec<(String, String)>,
     /// The working directory of a program that is started; by default, that of this process.
     pub folder: Option<PathBuf>,
+    /// The name under which the standard error of a program is logged; by default, the program.
+    pub label: Option<String>,
     /// The headers of every request or handshake, if the transport has headers.
     #[cfg(feature = "http")]
     pub headers: http::HeaderMap,
@@ -70,6 +72,7 @@ impl Default for ConnectSetup {
             version: Version::V2,
             env: Vec::new(),
             folder: None,
+            label: None,
             #[cfg(feature = "http")]
             headers: http::HeaderMap::new(),
             #[cfg(feature = "http")]

@@ -36,7 +36,7 @@ impl Bare {
         let failed = |error: io::Error| StartError::new(command, error);
         let (group, pipes) = Group::start(command).map_err(failed)?;
         let errors = Receiver::from_owned_fd(pipes.stderr).map_err(failed)?;
-        let (name, words) = (command.name(), LastWords::default());
+        let (name, words) = (command.logged(), LastWords::default());
         let heard = words.clone();
         let errors = tokio::spawn(async move { heard.collect(errors, &name).await });
         Ok(Bare {

@@ -49,10 +49,8 @@ fn command(url: &Url, setup: &ConnectSetup) -> Result<Command, DialError> {
     let command = command_line(url)?.parse();
     let command: Command = command.map_err(|error: BadCommand| DialError::Refused(error.to_string()))?;
     let command = setup.env.iter().fold(command, |command, (name, value)| command.env(name, value));
-    Ok(match &setup.folder {
-        Some(folder) => command.folder(folder),
-        None => command,
-    })
+    let command = setup.folder.iter().fold(command, Command::folder);
+    Ok(setup.label.iter().fold(command, Command::label))
 }
 
 fn command_line(url: &Url) -> Result<String, UrlError> {

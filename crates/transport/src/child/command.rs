@@ -24,6 +24,7 @@ pub struct Command {
     env: Vec<(OsString, OsString)>,
     inherits_env: bool,
     folder: Option<PathBuf>,
+    label: Option<String>,
     pub(super) grace: Duration,
 }
 
@@ -52,6 +53,7 @@ impl Command {
             env: Vec::new(),
             inherits_env: false,
             folder: None,
+            label: None,
             grace: Duration::from_secs(2),
         }
     }
@@ -89,6 +91,18 @@ impl Command {
     pub fn grace(mut self, grace: Duration) -> Command {
         self.grace = grace;
         self
+    }
+
+    /// Sets the name under which its standard error is logged: by default the program.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Command {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The name for the log.
+    pub(super) fn logged(&self) -> String {
+        self.label.clone().unwrap_or_else(|| self.name())
     }
 
     /// The program, for messages.

@@ -146,7 +146,7 @@ pub async fn connect(
     );
     let peer = connection.owning_peer();
     let (end, ended) = oneshot::channel::<()>();
-    let name = command.name();
+    let name = command.logged();
     tokio::spawn(async move {
         let connected = async {
             log_end(connection).await;

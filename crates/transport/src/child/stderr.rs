@@ -7,6 +7,17 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 /// Bytes of standard error that are kept.
 const KEPT: usize = 2 << 10;
 
+/// Longer lines are logged in parts.
+const LINE: usize = 1 << 10;
+
+/// Logs a line, unless it is empty.
+fn log(program: &str, line: &[u8]) {
+    let said = String::from_utf8_lossy(line);
+    if !said.trim().is_empty() {
+        tracing::info!(program, said = %said.trim_end(), "output of a child process");
+    }
+}
+
 /// The last lines that a child said.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastWords(Arc<Mutex<Words>>);
@@ -28,14 +39,22 @@ impl LastWords {
         self.locked(|words| words.has_ended)
     }
 
-    /// Reads all that comes.
+    /// Reads all that comes, and logs it line by line.
     pub(super) async fn collect(&self, mut errors: impl AsyncRead + Unpin, program: &str) {
-        let mut chunk = [0; 1 << 10];
+        let (mut chunk, mut line) = ([0; LINE], Vec::new());
         while let Ok(length @ 1..) = errors.read(&mut chunk).await {
-            let said = &chunk[..length];
-            tracing::debug!(program, said = %String::from_utf8_lossy(said).trim_end(), "output of a child process");
-            self.locked(|words| words.add(said));
+            self.locked(|words| words.add(&chunk[..length]));
+            line.extend_from_slice(&chunk[..length]);
+            while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+                log(program, &line[..end]);
+                line.drain(..=end);
+            }
+            if line.len() >= LINE {
+                log(program, &line);
+                line.clear();
+            }
         }
+        log(program, &line);
         self.locked(|words| words.has_ended = true);
     }
 

@@ -3,6 +3,7 @@
 
 #![allow(deprecated, reason = "2026-07-28 discourages sampling and roots; clients still have them")]
 
+mod everything;
 mod host;
 mod relay;
 

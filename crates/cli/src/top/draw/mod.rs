@@ -55,7 +55,8 @@ pub(super) fn draw(state: &State, theme: &Theme, area: Rect, buffer: &mut Buffer
         Constraint::Length(1),
     ])
     .areas(area);
-    let head_style = if known.info.draining { theme.warning } else { theme.head };
+    let is_odd = known.info.draining || known.info.config.error.is_some();
+    let head_style = if is_odd { theme.warning } else { theme.head };
     paragraph(&head, head_style).render(top, buffer);
     paragraph(&numbers, Style::new()).render(middle, buffer);
     graphs::draw(known, theme, graphs, buffer);

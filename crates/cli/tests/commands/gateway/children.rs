@@ -47,6 +47,28 @@ fn a_python_server_over_stdio_is_called_over_websocket() {
     assert!(is_alive(&pid(http)));
 }
 
+/// Writes two lines to stderr for each call.
+const TALKING: &str = r#"while read -r line; do
+    echo "first line\nsecond line" >&2
+    id=${line##*\"id\":}
+    echo "{\"jsonrpc\":\"2.0\",\"id\":${id%%[,\}]*},\"result\":7}"
+done
+"#;
+
+#[test]
+fn what_a_program_writes_to_stderr_is_logged_with_the_name_of_its_upstream() {
+    let folder = Folder::new("gateway-stderr");
+    let script = folder.file("server.sh");
+    std::fs::write(&script, TALKING).unwrap();
+    let mut gateway = gateway(&[&format!("tool=exec:sh '{script}'")]);
+    assert_eq!(call(&gateway.url(), &["tool/any"]).1, "7\n");
+    let said = gateway.read_until("second line");
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("output of a child process")).collect();
+    for part in ["first line", "second line"] {
+        assert!(lines.iter().any(|line| line.contains(part) && line.contains("program=\"tool\"")), "{said}");
+    }
+}
+
 pub(super) fn is_alive(process: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ")

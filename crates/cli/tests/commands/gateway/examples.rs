@@ -1,8 +1,12 @@
 //! The configuration files in `examples/gateway`, checked and run.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
@@ -87,8 +91,7 @@ fn a_public_api_needs_keys_and_roles() {
 
 /// A server over TCP whose answers a function makes from requests.
 fn fake(answer: impl Fn(&Value) -> Value + Clone + Send + 'static) -> String {
-    use std::io::{BufRead, BufReader, Write};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("tcp://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
@@ -142,4 +145,72 @@ fn a_node_that_lags_or_is_gone_gets_no_calls() {
     });
     let (code, _, stderr) = call(&url, &["eth_signTransaction", "{}"]);
     assert!(code == Some(1) && stderr.contains("-32601"), "{stderr}");
+}
+
+/// A node that counts how often it is asked for the price, and tells its subscribers of new blocks.
+#[derive(Clone, Default)]
+struct Chain {
+    asked: Arc<AtomicU64>,
+    subscribers: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Chain {
+    /// Listens at this URL.
+    fn start(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("tcp://{}", listener.local_addr().unwrap());
+        let chain = self.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let chain = chain.clone();
+                std::thread::spawn(move || chain.answer(&stream));
+            }
+        });
+        url
+    }
+
+    fn answer(&self, mut stream: &TcpStream) {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let request: Value = serde_json::from_str(&line).unwrap();
+            let result = match request["method"].as_str().unwrap() {
+                "eth_gasPrice" => json!(self.asked.fetch_add(1, Ordering::SeqCst)),
+                _ => json!("0x1"),
+            };
+            let _ =
+                writeln!(stream, "{}", json!({ "jsonrpc": "2.0", "result": result, "id": request["id"] }));
+            if request["method"] == "eth_subscribe" {
+                assert_eq!(request["params"], json!(["newHeads"]));
+                self.subscribers.lock().unwrap().push(stream.try_clone().unwrap());
+            }
+        }
+    }
+
+    fn add_block(&self) {
+        let params = json!({ "subscription": "0x1", "result": { "number": "0x2" } });
+        for mut subscriber in &*self.subscribers.lock().unwrap() {
+            let told = json!({ "jsonrpc": "2.0", "method": "eth_subscription", "params": params });
+            writeln!(subscriber, "{told}").unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_new_block_empties_the_cache() {
+    let folder = copy("ethereum-blocks");
+    let text = fs::read_to_string(folder.file("ethereum.toml")).unwrap();
+    assert!(text.contains("ttl = \"12s\""));
+    // Time alone does not empty it.
+    fs::write(folder.file("ethereum.toml"), text.replace("ttl = \"12s\"", "ttl = \"1h\"")).unwrap();
+    let chain = Chain::default();
+    let node = chain.start();
+    let gateway =
+        start(&folder, "ethereum.toml", &[("NODE_1", &node), ("NODE_2", &node), ("PROVIDER", &node)]);
+    let price = || call(&gateway.url(), &["eth_gasPrice"]).1;
+    super::until("it has subscribed", || (!chain.subscribers.lock().unwrap().is_empty()).then_some(()));
+    let first = price();
+    assert_eq!(price(), first);
+    chain.add_block();
+    super::until("the price is asked for again", || (price() != first).then_some(()));
+    let second = price();
+    assert_eq!(price(), second);
 }

@@ -5,6 +5,7 @@ mod batches;
 mod children;
 mod discovery;
 mod examples;
+mod faults;
 mod guarded;
 mod operators;
 mod reloading;

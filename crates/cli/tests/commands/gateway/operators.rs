@@ -185,6 +185,32 @@ fn a_server_that_cannot_be_reached_is_seen_to_fail_and_to_recover() {
 }
 
 #[test]
+fn numbers_of_an_interval_are_by_upstream_on_request() {
+    let rig = Rig::start("operators-stats", "");
+    let mut watching = program(&["call", &rig.admin, "admin/stats", "every=100ms", "by=upstream"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    // The first shows that calls are watched.
+    assert_eq!(next()["rows"], Value::Array(Vec::new()));
+    rig.add(3);
+    assert_eq!(call(&rig.gateway.url(), &["nothing"]).0, Some(1));
+    let mut counted = 0;
+    while counted < 3 {
+        let stats = next();
+        for row in stats["rows"].as_array().unwrap() {
+            assert_eq!((&row["name"], &row["errors"]), (&"math".into(), &0.into()));
+            counted += row["calls"].as_u64().unwrap();
+        }
+    }
+    assert_eq!(counted, 3);
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+}
+
+#[test]
 fn caches_are_emptied_by_pattern() {
     let route = "[[route]]\nmethods = [\"math/math/*\", \"math/echo\"]\ncache = \"1h\"\nshared = true\n";
     let rig = Rig::start("operators-cache", route);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Agent, Behind, call, rpc, text};
 use crate::carriers::Folder;
-use crate::program::{Serving, program};
+use crate::program::{Serving, parts, program, run_with};
 
 /// What the test server answers, as its program has it.
 fn blocks() -> Value {
@@ -127,4 +127,20 @@ fn tools_of_a_server_of_the_newer_era_fit_older_clients() {
     let added = agent.call_alone("demo_math_add", &json!({"a": 2, "b": 3}));
     assert_eq!(added["structuredContent"], 5);
     assert_eq!(call(&gateway.url(), &["demo/math_add", "2", "3"]).1, "5\n");
+}
+
+#[test]
+fn a_server_over_http_is_offered_over_stdio() {
+    let server = Serving::start(&[]);
+    let client = json!({"name": "agent", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let params = json!({"name": "t_math_add", "arguments": {"a": 2, "b": 3}});
+    let called = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    let upstream = format!("t={}/mcp", server.url());
+    let arguments = ["gateway", &upstream, "--set=upstream.t.profile=mcp", "--stdio", "--mcp"];
+    let (code, stdout, stderr) = parts(run_with(&format!("{begin}\n{begun}\n{called}\n"), &arguments));
+    let last: Value = serde_json::from_str(stdout.lines().last().unwrap_or(&stderr)).unwrap();
+    assert_eq!((code, &last["id"], &*text(&last["result"])), (Some(0), &json!(2), "5"), "{last}");
 }

@@ -18,6 +18,8 @@ pub(crate) enum Mode {
     Slow(Duration),
     /// Calls arrive, and answers do not.
     Stalls,
+    /// Nothing passes in either direction, and no connection ends, as if a cable were pulled.
+    Silent,
     /// Answers are something else.
     Garbage,
     /// Connections end in the middle of an answer.
@@ -43,13 +45,9 @@ impl Relay {
         Relay { url: format!("tcp://{address}"), mode, _running: running }
     }
 
-    /// Breaks it in this way, or repairs it. Its connections end.
+    /// Breaks it in this way, or repairs it. Its connections end, unless it falls silent.
     pub(crate) fn set(&self, mode: Mode) {
         self.mode.send_replace(mode);
-    }
-
-    pub(crate) fn mode(&self) -> Mode {
-        *self.mode.borrow()
     }
 }
 
@@ -76,11 +74,11 @@ async fn run(address: SocketAddr, first: TcpListener, server: SocketAddr, mut mo
     }
 }
 
-/// Relays connections until the mode changes. They end then.
+/// Relays connections until the mode changes. They end then, unless it is to silence.
 async fn serve(
     listener: &TcpListener,
     server: SocketAddr,
-    now: Mode,
+    mut now: Mode,
     mode: &mut watch::Receiver<Mode>,
 ) -> bool {
     let mut carried = JoinSet::new();
@@ -88,16 +86,22 @@ async fn serve(
         tokio::select! {
             accepted = listener.accept() => {
                 if let Ok((client, _)) = accepted {
-                    carried.spawn(carry(client, server, now));
+                    carried.spawn(carry(client, server, now, mode.clone()));
                 }
             }
             Some(_) = carried.join_next() => {}
-            changed = mode.changed() => return changed.is_err(),
+            changed = mode.changed() => {
+                let next = *mode.borrow_and_update();
+                if changed.is_err() || next != Mode::Silent {
+                    return changed.is_err();
+                }
+                now = next;
+            }
         }
     }
 }
 
-async fn carry(client: TcpStream, server: SocketAddr, mode: Mode) {
+async fn carry(client: TcpStream, server: SocketAddr, mode: Mode, mut changes: watch::Receiver<Mode>) {
     let Ok(server) = TcpStream::connect(server).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let (mut from_client, mut to_client) = client.into_split();
@@ -107,7 +111,7 @@ async fn carry(client: TcpStream, server: SocketAddr, mode: Mode) {
         let mut chunk = vec![0; 16 << 10];
         while let Ok(length @ 1..) = from_server.read(&mut chunk).await {
             let written = match mode {
-                Mode::Works | Mode::Dead => to_client.write_all(&chunk[..length]).await,
+                Mode::Works | Mode::Dead | Mode::Silent => to_client.write_all(&chunk[..length]).await,
                 Mode::Slow(time) => {
                     tokio::time::sleep_until(Instant::now() + time).await;
                     to_client.write_all(&chunk[..length]).await
@@ -124,7 +128,15 @@ async fn carry(client: TcpStream, server: SocketAddr, mode: Mode) {
             }
         }
     };
+    let silence = async {
+        let falls = changes.wait_for(|mode| *mode == Mode::Silent).await.is_ok();
+        if !falls {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
+        biased;
+        () = silence => std::future::pending().await,
         () = up => {}
         () = down => {}
     }

@@ -1,0 +1,29 @@
+//! The methods of the admin listener about the configuration.
+
+use switchboard::{Context, ErrorObject, service};
+
+use crate::config::{InUse, Reloaded};
+
+/// What can be asked about the configuration.
+pub(super) struct Configuration(pub(super) InUse);
+
+#[service]
+impl Configuration {
+    /// Returns the configuration in use as TOML: every key with its value and where it was set. Secrets are masked.
+    #[method(safe, name = "admin/config")]
+    fn config(&self) -> String {
+        self.0.toml()
+    }
+
+    /// Reads the configuration again, and returns what changed. If it has errors, nothing changes.
+    #[method(name = "admin/reload")]
+    async fn reload(
+        &self,
+        _cx: &Context,
+        /// Whether to find out only what would change.
+        #[arg(name = "dryRun", default = false)]
+        dry_run: bool,
+    ) -> Result<Reloaded, ErrorObject> {
+        self.0.reload(dry_run).await.map_err(ErrorObject::validation_failed)
+    }
+}
