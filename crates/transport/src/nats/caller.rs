@@ -22,6 +22,7 @@ use super::incoming::Parts;
 use super::link::Link;
 use super::part::{Control, Kind, TIMEOUT, read_part};
 use super::subject;
+use crate::carrier::ConnectSetup;
 use crate::parts::{self, Notifications};
 
 /// The workers of a service, to call.
@@ -36,27 +37,22 @@ struct CallerState {
     is_called_back: bool,
     /// What each message carries.
     common: Metadata,
+    version: Version,
     next_id: AtomicU64,
 }
 
 impl Caller {
-    pub(super) fn new(
-        link: Arc<Link>,
-        settings: &Settings,
-        service: Arc<dyn Service>,
-        is_called_back: bool,
-        common: Metadata,
-    ) -> Caller {
+    pub(super) fn new(link: Arc<Link>, setup: &ConnectSetup, common: Metadata) -> Caller {
         // The broker limits messages.
-        let limits = settings.limits.clone().with_frame(usize::MAX);
-        let settings = settings.clone().with_limits(limits);
-        let engine = Engine::new(service, settings.clone());
+        let limits = setup.settings.limits.clone().with_frame(usize::MAX);
+        let settings = Settings::clone(&setup.settings).with_limits(limits);
         Caller(Arc::new(CallerState {
             link,
+            engine: Engine::new(Arc::clone(&setup.service), settings.clone()),
             settings,
-            engine,
-            is_called_back,
+            is_called_back: setup.is_called_back,
             common,
+            version: setup.version,
             next_id: AtomicU64::new(1),
         }))
     }
@@ -96,8 +92,8 @@ impl CallerState {
     fn notify(self: &Arc<CallerState>, call: &Call, subject: Subject) -> ReplyFuture {
         let mut text = Vec::with_capacity(96);
         let (method, params) = (&call.method, call.params.as_ref());
-        let members = Members::to_send(&call.cx, &Outgoing::new(Version::V2, None, method, params));
-        encode_notification(&mut text, Version::V2, method, params, members.as_deref());
+        let members = Members::to_send(&call.cx, &Outgoing::new(self.version, None, method, params));
+        encode_notification(&mut text, self.version, method, params, members.as_deref());
         let headers = self.headers(&call.cx);
         let message = OutboundMessage { subject, reply: None, payload: text.into(), headers };
         let done = |sent: Result<(), ErrorObject>| match sent {
@@ -115,7 +111,7 @@ impl CallerState {
 
     fn call(self: &Arc<CallerState>, call: &Call, subject: Subject) -> ReplyFuture {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let payload = encode(call, number);
+        let payload = encode(call, number, self.version);
         let opened = self.link.inbox.open(self.mark(&call.cx), subject.clone());
         let (reply, headers) = (Some(opened.subject.clone()), self.headers(&call.cx));
         let sent = self.link.try_publish(OutboundMessage { subject, reply, payload, headers });
@@ -157,10 +153,10 @@ impl CallerState {
 }
 
 /// The text of a call with this identifier.
-fn encode(call: &Call, number: u64) -> Bytes {
+fn encode(call: &Call, number: u64, version: Version) -> Bytes {
     let mut text = Vec::with_capacity(96 + call.params.as_ref().map_or(0, |params| params.as_bytes().len()));
     let (id, method, params) = (Id::from(number), &call.method, call.params.as_ref());
-    let members = Members::to_send(&call.cx, &Outgoing::new(Version::V2, Some(&id), method, params));
+    let members = Members::to_send(&call.cx, &Outgoing::new(version, Some(&id), method, params));
     let with_progress = call.cx.wants_progress().then(|| {
         let inside = members.as_deref().map(Json::as_str).and_then(|object| object.strip_suffix('}'));
         let text = match inside {
@@ -170,7 +166,7 @@ fn encode(call: &Call, number: u64) -> Bytes {
         Json::parse(text).expect("members of an object are an object")
     });
     let members = with_progress.as_ref().or(members.as_deref());
-    encode_request(&mut text, Version::V2, &id, method, params, members);
+    encode_request(&mut text, version, &id, method, params, members);
     text.into()
 }
 

@@ -54,9 +54,7 @@ impl Carrier for NatsCarrier {
                 true => DialError::Refused(text),
                 false => DialError::Unreachable(text),
             })?;
-            let common = common(&setup);
-            let caller = Caller::new(link, &setup.settings, setup.service, setup.is_called_back, common);
-            Ok(Peer::new(caller))
+            Ok(Peer::new(Caller::new(link, &setup, common(&setup))))
         })
     }
 }
