@@ -1,6 +1,7 @@
 //! What a client does for its calls: writes them, sends them, and reads their responses.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use switchboard_core::{
     Call, CallError, Context, Direction, Id, ItemCheck, Json, Members, Metadata, Outgoing, Reply,
     SealedRequest, Service, Settings, Share, Version, Wire,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::body::{self, Unread};
 use super::client_options::HttpClientOptions;
@@ -61,29 +62,28 @@ pub(super) struct Asked {
     id: u64,
     is_notification: bool,
     deadline: Option<Instant>,
-    wants_stream: bool,
-    /// Where its progress goes, if its caller wants it.
-    progress: Option<Context>,
-    /// Checks the items of its stream, if something does.
-    item_check: Option<ItemCheck>,
-    /// Checks the signature of its response, if something does.
-    check: Option<SealedRequest>,
     /// Receives the notifications in an event stream.
     service: Option<Arc<dyn Service>>,
+    /// What only calls that are not plain have. Boxed, because it is large.
+    more: Option<Box<More>>,
+}
+
+/// What a caller wants besides an answer.
+#[derive(Default)]
+struct More {
+    wants_stream: bool,
+    /// Where the progress of the call goes.
+    progress: Option<Context>,
+    /// Checks the items of its stream.
+    item_check: Option<ItemCheck>,
+    /// Checks the signature of its response.
+    check: Option<SealedRequest>,
 }
 
 impl Asked {
     fn new(call: &Call, id: u64, service: Option<Arc<dyn Service>>) -> Asked {
-        Asked {
-            id,
-            is_notification: call.is_notification(),
-            deadline: call.cx.deadline,
-            wants_stream: false,
-            progress: None,
-            item_check: None,
-            check: None,
-            service,
-        }
+        let (is_notification, deadline) = (call.is_notification(), call.cx.deadline);
+        Asked { id, is_notification, deadline, service, more: None }
     }
 }
 
@@ -106,16 +106,18 @@ impl Calls {
 
     /// Sends a call over the fast path and reads what is answered, before its deadline.
     pub(super) async fn call_plainly(&self, message: Message, asked: Asked) -> Result<Reply, CallError> {
-        let (deadline, limit) = (asked.deadline, self.options.limits.reply);
-        let exchange = async {
-            match self.send(message, limit).await? {
-                Answered::Whole(received) if asked.is_notification => received.notified(&self.settings),
-                Answered::Whole(received) => received.single(asked.id, &self.settings),
-                // Boxed, because it is large and rare.
-                Answered::Begun(response) => Box::pin(self.answer(response, asked)).await,
+        let (deadline, limit) = (self.deadline(asked.deadline), self.options.limits.reply);
+        // Only sending is in this future and takes time, so that little of it has to be moved.
+        let sending = pin!(self.send(message, limit));
+        match timeout_at(deadline, sending).await.unwrap_or(Err(CallError::TimedOut))? {
+            Answered::Whole(received) if asked.is_notification => received.notified(&self.settings),
+            Answered::Whole(received) => received.single(asked.id, &self.settings),
+            // Boxed, because it is large and rare.
+            Answered::Begun(response) => {
+                let answer = Box::pin(self.answer(response, asked));
+                timeout_at(deadline, answer).await.unwrap_or(Err(CallError::TimedOut))
             }
-        };
-        self.before(deadline, exchange).await
+        }
     }
 
     /// Sends a message over the fast path, or by hyper if it is not plain.
@@ -150,11 +152,14 @@ impl Calls {
         metadata::add(request.headers_mut(), &call.cx.outgoing_metadata(&self.options.inherit));
         if self.wants_events(call) {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
-            asked.progress = self.asks_for_progress(call).then(|| call.cx.clone());
-            asked.wants_stream = call.cx.wants_stream();
-            asked.item_check = call.cx.get::<ItemCheck>().cloned();
-        } else {
-            asked.check = signed::seal(self.options.seal.as_ref(), &mut request)?;
+            asked.more = Some(Box::new(More {
+                progress: self.asks_for_progress(call).then(|| call.cx.clone()),
+                wants_stream: call.cx.wants_stream(),
+                item_check: call.cx.get::<ItemCheck>().cloned(),
+                check: None,
+            }));
+        } else if let Some(check) = signed::seal(self.options.seal.as_ref(), &mut request)? {
+            asked.more = Some(Box::new(More { check: Some(check), ..More::default() }));
         }
         let exchange = async {
             let response = self.post(request).await?;
@@ -166,17 +171,19 @@ impl Calls {
     /// Reads the response to a call. The caller limits the time.
     async fn answer(&self, response: Response<Incoming>, asked: Asked) -> Result<Reply, CallError> {
         let (id, limit) = (asked.id, self.options.limits.reply);
+        let More { wants_stream, progress, item_check, check } =
+            asked.more.map(|more| *more).unwrap_or_default();
         match (asked.is_notification, is_events(&response)) {
             // It says nothing, and may say so for long.
             (true, true) => Ok(Reply::value(Json::NULL)),
-            (true, false) => self.receive(response, limit, asked.check).await?.notified(&self.settings),
-            (false, false) => self.receive(response, limit, asked.check).await?.single(id, &self.settings),
+            (true, false) => self.receive(response, limit, check).await?.notified(&self.settings),
+            (false, false) => self.receive(response, limit, check).await?.single(id, &self.settings),
             (false, true) => {
                 let mut reading = self.reading(limit, asked.service);
-                reading.progress = asked.progress.map(|cx| (id, cx));
-                if asked.wants_stream {
+                reading.progress = progress.map(|cx| (id, cx));
+                if wants_stream {
                     reading.silence = self.options.silence;
-                    reading.check = asked.item_check;
+                    reading.check = item_check;
                     // Boxed, because they are large and rare.
                     return Ok(Box::pin(sse::open(response.into_body(), id, reading)).await);
                 }
@@ -288,8 +295,12 @@ impl Calls {
         deadline: Option<Instant>,
         exchange: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, CallError> {
-        let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
-        tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
+        timeout_at(self.deadline(deadline), exchange).await.unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// When a call ends that has this deadline, or none.
+    fn deadline(&self, deadline: Option<Instant>) -> Instant {
+        deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time))
     }
 
     /// A request with this body, which says until when the caller waits if it does.

@@ -8,7 +8,7 @@ use switchboard_core::Metadata;
 use tokio::time::Instant;
 
 use crate::http::client_options::HttpClientOptions;
-use crate::http::head::{TIMEOUT, write_line};
+use crate::http::head::{TIMEOUT, write_length, write_line};
 use crate::http::metadata;
 
 /// A longer body is not plain: the server may answer before it has read all of it.
@@ -96,14 +96,19 @@ impl RequestHead {
 
 /// Writes the length of the body to the end of the head, and moves the body up to it. Returns where it begins.
 fn close_head(bytes: &mut Vec<u8>, line: usize) -> usize {
-    let length = bytes.len() - line - LENGTH_LINE;
-    let text = format!("content-length: {length}\r\n\r\n");
-    // One that does not fit belongs to a body that is not plain.
-    let fits = text.len().min(LENGTH_LINE);
-    bytes[line..line + fits].copy_from_slice(&text.as_bytes()[..fits]);
-    bytes.copy_within(line + LENGTH_LINE.., line + fits);
-    bytes.truncate(line + fits + length);
-    line + fits
+    let end = bytes.len();
+    write_length(bytes, end - line - LENGTH_LINE);
+    bytes.extend_from_slice(b"\r\n");
+    let written = bytes.len() - end;
+    if written > LENGTH_LINE {
+        // A body that is so long is not plain: its head is not sent.
+        bytes.truncate(end);
+        return line + LENGTH_LINE;
+    }
+    bytes.copy_within(end.., line);
+    bytes.copy_within(line + LENGTH_LINE..end, line + written);
+    bytes.truncate(end - LENGTH_LINE + written);
+    line + written
 }
 
 impl Message {

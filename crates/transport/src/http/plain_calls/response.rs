@@ -65,7 +65,8 @@ pub(super) fn read(bytes: &[u8], names: &AllowedNames) -> Seen {
     }
     let Ok(status) = StatusCode::from_u16(code) else { return Seen::Other };
     let Some(fields) = Fields::read(response.headers, names) else { return Seen::Other };
-    if status.is_success() && fields.content_type.is_some_and(media::is_events) {
+    let is_events = |kind: &[u8]| kind != b"application/json" && media::is_events(kind);
+    if status.is_success() && fields.content_type.is_some_and(is_events) {
         return Seen::Other;
     }
     let Some(framing) = fields.framing(status) else { return Seen::Other };
