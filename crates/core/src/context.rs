@@ -160,6 +160,11 @@ impl Context {
     pub(crate) fn forward_metadata(&mut self, allowed: &AllowedNames) {
         let selected = self.outgoing_metadata(allowed);
         self.metadata = Metadata::default();
+        let is_told = self.get::<Outgoing>().is_some() || self.get::<Inherited>().is_some();
+        // Then nothing would be sent in any case.
+        if selected.is_empty() && !is_told && self.trace.get().is_none() {
+            return;
+        }
         self.insert(Outgoing(selected));
         self.insert(Inherited::default());
     }

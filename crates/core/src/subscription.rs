@@ -71,6 +71,9 @@ impl Subscription {
     /// Ethereum's names, if the method is named `ns_subscribe`.
     #[must_use]
     pub fn by_name(method: &Name) -> Option<Subscription> {
+        if !method.as_bytes().ends_with(b"_subscribe") {
+            return None;
+        }
         let namespace = method.as_str().strip_suffix("_subscribe")?;
         (!namespace.is_empty()).then(|| Subscription::ethereum(namespace))
     }

@@ -169,14 +169,9 @@ impl Discovered {
         Ok(())
     }
 
-    /// Gives a call that opens a subscription the names of its stream, as the server describes them.
-    pub(crate) fn name_stream(&self, call: &mut Call) {
-        let known = self.0.known.described.load();
-        if let Some(names) =
-            known.calling.get(call.method.as_str()).and_then(|calling| calling.subscription.clone())
-        {
-            call.cx.insert(names);
-        }
+    /// The names of the stream of a method that opens a subscription, as the server describes them.
+    pub(crate) fn stream_names(&self, method: &Name) -> Option<Arc<Subscription>> {
+        self.0.known.described.load().calling.get(method.as_str())?.subscription.clone()
     }
 }
 

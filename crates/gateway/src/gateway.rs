@@ -176,7 +176,9 @@ impl Gateway {
         if let Some(route) = route {
             rewrite(route, backend, call, outside)?;
         }
-        name_stream(backend, call);
+        if let Some(names) = stream_names(backend, call) {
+            call.cx.insert(names);
+        }
         Ok(())
     }
 
@@ -195,11 +197,15 @@ impl Service for Gateway {
             return ReplyFuture::ready(ErrorObject::method_not_found(method));
         };
         Routed::chosen(call, &backend.name);
+        let stack = Gateway::stack(route, backend);
+        if route.is_none() && backend.prefix.is_empty() && stream_names(backend, call).is_none() {
+            return stack.service.call(call);
+        }
         let mut inside = call.clone();
         if let Err(error) = Gateway::prepare(route, backend, &mut inside, method) {
             return ReplyFuture::ready(error);
         }
-        let reply = Gateway::stack(route, backend).service.call(&inside);
+        let reply = stack.service.call(&inside);
         if backend.prefix.is_empty() {
             return reply;
         }
@@ -217,12 +223,14 @@ fn rewrite(route: &Route, backend: &Backend, call: &mut Call, outside: &str) -> 
     }
 }
 
-/// Gives a call the names of the stream that it opens, where they are known.
-fn name_stream(backend: &Backend, call: &mut Call) {
+/// The names of the stream that a call opens, where they are known.
+fn stream_names(backend: &Backend, call: &Call) -> Option<Arc<Subscription>> {
     if let Some(names) = Subscription::by_name(&call.method) {
-        call.cx.insert(Arc::new(names));
-    } else if let Known::Remote(discovered) = &backend.known {
-        discovered.name_stream(call);
+        return Some(Arc::new(names));
+    }
+    match &backend.known {
+        Known::Remote(discovered) => discovered.stream_names(&call.method),
+        _ => None,
     }
 }
 

@@ -325,3 +325,38 @@ async fn where_http2_was_agreed_on_nothing_is_answered_as_http1() {
     }
     server.stop().await;
 }
+
+// A server without HTTP/2 gets plain calls, which hyper has no part in.
+#[tokio::test]
+async fn calls_over_http1_share_a_connection() {
+    let authority = Authority::new();
+    let (certificate, key) = authority.issue("http1", &["127.0.0.1"], |_| ());
+    let certificates = vec![CertificateDer::from_pem_file(certificate).unwrap()];
+    let key = rustls::pki_types::PrivateKeyDer::from_pem_file(key).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_no_client_auth().with_single_cert(certificates, key).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let mut tls = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+        for id in 1..=3 {
+            let mut read = Vec::new();
+            while read.last() != Some(&b'}') {
+                assert_ne!(tls.read_buf(&mut read).await.unwrap(), 0);
+            }
+            let body = format!(r#"{{"jsonrpc":"2.0","result":"{}","id":{id}}}"#, "x".repeat(id * 9000));
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            tls.write_all((head + &body).as_bytes()).await.unwrap();
+            tls.flush().await.unwrap();
+        }
+    });
+    let options = HttpClientOptions::default().with_tls(Some(authority.client(None)));
+    let peer = Peer::new(Client::with_options(&format!("https://{address}/"), options).unwrap());
+    for id in 1..=3 {
+        let text: String = within(async { peer.call("echo", ["x"]).await }).await.unwrap();
+        assert_eq!(text.len(), id * 9000);
+    }
+    within(server).await.unwrap();
+}

@@ -103,15 +103,15 @@ impl Expected {
         callbacks
     }
 
-    /// The calls back of a call that has ended.
-    pub(super) fn take(&self, session: &Session, id: Option<&Id>) -> Callbacks {
+    /// The calls back of a call that has ended, if it was watched.
+    pub(super) fn take(&self, session: &Session, id: Option<&Id>) -> Option<Callbacks> {
         if self.count.load(Ordering::Relaxed) == 0 {
-            return Callbacks::default();
+            return None;
         }
         let mut calls = self.lock();
         let found = calls.remove(&key(session, id));
         self.count.store(calls.len(), Ordering::Relaxed);
-        found.unwrap_or_default()
+        found
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<(String, Option<Id>), Callbacks>> {

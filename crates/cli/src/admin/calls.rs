@@ -294,7 +294,7 @@ impl Observer for Calls {
         (record.bytes_in, record.bytes_out) = (call.bytes_in, call.bytes_out);
         record.items = call.end.items();
         record.incident = call.error.and_then(ErrorObject::incident);
-        record.callbacks = callbacks;
+        record.callbacks = callbacks.unwrap_or_default();
         record.route();
         self.add(record, call.duration);
     }

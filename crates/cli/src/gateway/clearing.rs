@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use switchboard::access::Pattern;
 use switchboard::cache::Cache;
 use switchboard::gateway::{Conclusion, Explain, Pool, Step};
-use switchboard::{Call, Json, Layer, Peer, Reply, ReplyFuture, Service};
+use switchboard::{Call, Json, Layer, Name, Peer, Reply, ReplyFuture, Service};
 use tokio::task::AbortHandle;
 
 /// The subscriptions of Ethereum nodes, which look like methods in the configuration.
@@ -85,7 +85,7 @@ impl Clearing {
     }
 
     /// The caches that a call empties, under the name that callers know.
-    fn of(&self, method: &str) -> Vec<Cache> {
+    fn of(&self, method: &Name) -> Vec<Cache> {
         let caches = self.caches.read().unwrap_or_else(PoisonError::into_inner);
         if caches.is_empty() {
             return Vec::new();
@@ -113,7 +113,7 @@ impl Explain for Clearing {
     }
 
     fn explain(&self, call: &Call, steps: &mut Vec<Step>) -> ControlFlow<Conclusion> {
-        let count = self.of(call.method.as_str()).len();
+        let count = self.of(&call.method).len();
         if count > 0 {
             let caches = if count == 1 { "a cache".to_owned() } else { format!("{count} caches") };
             steps.push(Step::new("clear", "yes", format!("empties {caches} (`clear_on`)")));
@@ -156,7 +156,7 @@ struct Watched {
 impl Service for Watched {
     fn call(&self, call: &Call) -> ReplyFuture {
         let reply = self.service.call(call);
-        let caches = self.clearing.of(call.method.as_str());
+        let caches = self.clearing.of(&call.method);
         if caches.is_empty() {
             return reply;
         }

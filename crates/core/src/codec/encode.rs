@@ -103,7 +103,7 @@ pub fn request(
     members: Option<&Json>,
 ) {
     before_method(out, version);
-    string(out, method.as_str());
+    name(out, method);
     after_method(out, version, params, members);
     out.extend_from_slice(b",\"id\":");
     out.extend_from_slice(id.as_bytes());
@@ -119,7 +119,7 @@ pub fn notification(
     members: Option<&Json>,
 ) {
     before_method(out, version);
-    string(out, method.as_str());
+    name(out, method);
     after_method(out, version, params, members);
     if version == Version::V1 {
         out.extend_from_slice(b",\"id\":null");
@@ -169,7 +169,7 @@ pub(crate) fn stream_end(
 /// Returns the place where the params begin.
 fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Option<Gap>) -> usize {
     before_method(out, Version::V2);
-    string(out, method.as_str());
+    name(out, method);
     out.extend_from_slice(b",\"params\":");
     let start = out.len();
     out.extend_from_slice(b"{\"subscription\":");
@@ -221,6 +221,16 @@ pub fn error(out: &mut Vec<u8>, error: &ErrorObject) {
         out.extend_from_slice(data.as_bytes());
     }
     out.push(b'}');
+}
+
+/// Writes the name of a method, which hardly ever has a character that must be escaped.
+fn name(out: &mut Vec<u8>, name: &Name) {
+    if name.as_bytes().iter().any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
+        return string(out, name.as_str());
+    }
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.push(b'"');
 }
 
 fn string(out: &mut Vec<u8>, text: &str) {

@@ -30,6 +30,9 @@ use crate::session::Inputs;
 use crate::subscription::Subscription;
 use crate::text::Text;
 
+/// The room that a call usually takes beside its params.
+const ENVELOPE: usize = 96;
+
 /// The peer of a connection.
 pub(crate) struct RemotePeer {
     remote: Arc<RemoteShared>,
@@ -128,7 +131,9 @@ impl RemotePeer {
                 return Err(way);
             }
             let frame = state.pending.next_id();
-            let mut text = Vec::new();
+            let sizes =
+                calls.iter().map(|call| call.params.as_ref().map_or(0, |params| params.as_bytes().len()));
+            let mut text = Vec::with_capacity(calls.len() * ENVELOPE + sizes.sum::<usize>());
             let mut replies = Vec::with_capacity(calls.len());
             for call in calls {
                 if is_batch {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use crate::id::Id;
 
 /// What was sent and not answered yet, by identifier.
@@ -9,7 +11,8 @@ use crate::id::Id;
 /// Identifiers only go up, so that a late answer can never be taken for that of a newer call (J2-22).
 pub(crate) struct Pending<W> {
     last: u64,
-    waiting: HashMap<u64, Entry<W>>,
+    /// The identifiers are ours, so that no peer can choose them to collide.
+    waiting: HashMap<u64, Entry<W>, FixedState>,
 }
 
 struct Entry<W> {
@@ -20,7 +23,7 @@ struct Entry<W> {
 
 impl<W> Pending<W> {
     pub(crate) fn new() -> Pending<W> {
-        Pending { last: 0, waiting: HashMap::new() }
+        Pending { last: 0, waiting: HashMap::default() }
     }
 
     /// The identifier that the next call gets.

@@ -64,7 +64,7 @@ struct Inner {
 #[derive(Default)]
 struct SessionState {
     id: OnceLock<Box<str>>,
-    slots: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    slots: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>, foldhash::fast::FixedState>>,
     course: Mutex<Course>,
     closing: Notify,
 }

@@ -277,14 +277,17 @@ impl Pool {
 
     /// Sends a call to a node that it was not sent to before, if there is one, and remembers which.
     pub(crate) fn call_one(&self, call: &Call, tried: &mut Tried) -> ReplyFuture {
-        let Some(index) = self.choose(call, *tried) else { return ReplyFuture::ready(self.unavailable()) };
+        let now = Instant::now();
+        let Some(index) = self.choose(call, *tried, now) else {
+            return ReplyFuture::ready(self.unavailable());
+        };
         tried.0 |= 1_u64.checked_shl(u32::try_from(index).unwrap_or(u32::MAX)).unwrap_or(0);
         let inner = Arc::clone(&self.0);
         let routed = Routed::of(&call.cx).cloned();
         if let Some(routed) = &routed {
             routed.sent(&inner.nodes[index].name);
         }
-        self.0.nodes[index].call(call, move |ended| {
+        self.0.nodes[index].call(call, now, move |ended| {
             if let Some(eject) = &inner.eject {
                 eject.note(&inner.nodes[index], &inner.nodes, ended);
             }
@@ -304,8 +307,7 @@ impl Pool {
         nodes.any(|(index, node)| !tried.has(index) && node.skipped(now).is_none())
     }
 
-    fn choose(&self, call: &Call, tried: Tried) -> Option<usize> {
-        let now = Instant::now();
+    fn choose(&self, call: &Call, tried: Tried, now: Instant) -> Option<usize> {
         if !self.pins(call) {
             return self.choose_any(call, tried, now);
         }

@@ -169,7 +169,7 @@ impl Node {
             priority: 1,
             probe: None,
             id: NodeId::new(),
-            open: NodeCalls::new(),
+            open: NodeCalls::default(),
             connections: None,
             service: Arc::new(service),
             counts: Counts::default(),
@@ -260,15 +260,16 @@ impl Node {
         })
     }
 
-    /// Forwards a call.
+    /// Forwards a call, which begins now.
     pub(super) fn call(
         self: &Arc<Self>,
         call: &Call,
+        now: Instant,
         ended: impl FnOnce(&Ended) + Send + 'static,
     ) -> ReplyFuture {
         self.counts.calls.fetch_add(1, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let flight = Flight { node: Arc::clone(self), begun: Instant::now() };
+        let flight = Flight { node: Arc::clone(self), begun: now };
         let finish = |flight: Flight, reply: Reply| {
             let reply = flight.node.open.note(reply);
             ended(&flight.end(&reply));

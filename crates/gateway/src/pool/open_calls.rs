@@ -1,12 +1,13 @@
 //! Calls and streams in progress, which outlive their pool.
 
-use std::future::{Future, pending};
+use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream;
 use switchboard_core::{CallError, ErrorObject, Items, Json, Outcome, Reply, ReplyFuture};
-use tokio::sync::watch;
 
 const REMOVED: &str = "the upstream was removed";
 
@@ -18,9 +19,7 @@ pub struct OpenCalls(Vec<NodeCalls>);
 impl OpenCalls {
     /// Ends all of them, and those that begin later: callers and readers get -32004.
     pub fn end(&self) {
-        for node in &self.0 {
-            node.0.send_replace(true);
-        }
+        self.0.iter().for_each(NodeCalls::end);
     }
 
     /// Whether there is no node whose calls it could end.
@@ -37,48 +36,116 @@ impl FromIterator<NodeCalls> for OpenCalls {
 }
 
 /// Those of one node.
-#[derive(Clone, Debug)]
-pub(super) struct NodeCalls(watch::Sender<bool>);
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeCalls(Arc<Waiting>);
+
+/// The tasks of calls and streams that have to know when they are ended. They are woken all at once or never, so one list of them costs
+/// less than a channel for each.
+#[derive(Debug, Default)]
+struct Waiting {
+    is_ended: AtomicBool,
+    tasks: Mutex<Tasks>,
+}
+
+#[derive(Debug, Default)]
+struct Tasks {
+    places: Vec<Option<Waker>>,
+    free: Vec<usize>,
+}
 
 impl NodeCalls {
-    pub(super) fn new() -> NodeCalls {
-        NodeCalls(watch::Sender::new(false))
+    /// Ends all of them, and those that begin later.
+    fn end(&self) {
+        self.0.is_ended.store(true, Ordering::SeqCst);
+        let tasks: Vec<Waker> = self.0.tasks().places.iter_mut().filter_map(Option::take).collect();
+        tasks.into_iter().for_each(Waker::wake);
+    }
+
+    fn is_ended(&self) -> bool {
+        self.0.is_ended.load(Ordering::SeqCst)
+    }
+
+    /// Learns of the end.
+    fn ended(&self) -> UntilEnded {
+        UntilEnded { calls: self.clone(), place: None }
     }
 
     /// The reply, or an error if calls are ended first.
-    pub(super) async fn until_end(&self, reply: ReplyFuture) -> Reply {
-        let ended = ended(self.0.subscribe());
-        tokio::select! {
-            biased;
-            reply = reply => reply,
-            () = ended => Reply::error(CallError::Closed(REMOVED.into()).into()),
-        }
+    pub(super) fn until_end(&self, reply: ReplyFuture) -> impl Future<Output = Reply> + Send + use<> {
+        let (mut reply, mut ended) = (reply, self.ended());
+        std::future::poll_fn(move |task| {
+            if let Poll::Ready(reply) = Pin::new(&mut reply).poll(task) {
+                return Poll::Ready(reply);
+            }
+            ended.poll_ended(task).map(|()| Reply::error(CallError::Closed(REMOVED.into()).into()))
+        })
     }
 
     /// The reply. If it is a stream, it can be ended.
     pub(super) fn note(&self, reply: Reply) -> Reply {
-        if matches!(reply.outcome, Outcome::Stream(_)) && *self.0.borrow() {
+        if matches!(reply.outcome, Outcome::Stream(_)) && self.is_ended() {
             // Who opens a stream again that broke shall not try forever.
             return Reply::error(CallError::CannotConnect(REMOVED.into()).into());
         }
         reply.map_items(|items| {
-            let end = Box::pin(ended(self.0.subscribe()));
+            let end = self.ended();
             items.through(|items| Ending { items: Some(items), end })
         })
     }
 }
 
-async fn ended(mut is_ended: watch::Receiver<bool>) {
-    if is_ended.wait_for(|is_ended| *is_ended).await.is_err() {
-        // Nobody is left who could end it.
-        pending::<()>().await;
+impl Waiting {
+    fn tasks(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits for the end. It takes a place in the list while it does.
+struct UntilEnded {
+    calls: NodeCalls,
+    place: Option<usize>,
+}
+
+impl UntilEnded {
+    fn poll_ended(&mut self, task: &Context<'_>) -> Poll<()> {
+        let mut tasks = self.calls.0.tasks();
+        // With the lock, so that an end is seen here or wakes the task.
+        if self.calls.is_ended() {
+            return Poll::Ready(());
+        }
+        let Tasks { places, free } = &mut *tasks;
+        let place = *self.place.get_or_insert_with(|| {
+            free.pop().unwrap_or_else(|| {
+                places.push(None);
+                places.len() - 1
+            })
+        });
+        let before = match &mut places[place] {
+            Some(waker) if waker.will_wake(task.waker()) => None,
+            other => other.replace(task.waker().clone()),
+        };
+        drop(tasks);
+        // It may run code of others, which shall not run with the lock.
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl Drop for UntilEnded {
+    fn drop(&mut self) {
+        let Some(place) = self.place else { return };
+        let mut tasks = self.calls.0.tasks();
+        let waker = tasks.places[place].take();
+        tasks.free.push(place);
+        drop(tasks);
+        drop(waker);
     }
 }
 
 /// A stream until it is ended.
 struct Ending {
     items: Option<Items>,
-    end: Pin<Box<dyn Future<Output = ()> + Send>>,
+    end: UntilEnded,
 }
 
 impl Stream for Ending {
@@ -88,7 +155,7 @@ impl Stream for Ending {
         let Some(items) = &mut self.items else { return Poll::Ready(None) };
         let item = Pin::new(items).poll_next(cx);
         // A stream that always has items ends, too.
-        if !matches!(item, Poll::Ready(None)) && self.end.as_mut().poll(cx).is_ready() {
+        if !matches!(item, Poll::Ready(None)) && self.end.poll_ended(cx).is_ready() {
             self.items = None;
             let gone = CallError::Closed(REMOVED.into());
             return Poll::Ready(Some(Err(gone.into())));
@@ -99,7 +166,7 @@ impl Stream for Ending {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::future::pending;
     use std::time::Duration;
 
     use futures_util::{StreamExt as _, stream};

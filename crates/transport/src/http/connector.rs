@@ -142,6 +142,15 @@ pub(super) struct Wire {
 }
 
 impl Wire {
+    /// Whether both sides have agreed on HTTP/2.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "only TLS agrees on it"))]
+    pub(super) fn is_http2(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.is_http2;
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+
     /// Takes note of why TLS broke, if it did.
     fn noted<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         #[cfg(feature = "tls")]
@@ -154,11 +163,7 @@ impl Wire {
 
 impl Connection for Wire {
     fn connected(&self) -> Connected {
-        #[cfg(feature = "tls")]
-        if self.is_http2 {
-            return Connected::new().negotiated_h2();
-        }
-        Connected::new()
+        if self.is_http2() { Connected::new().negotiated_h2() } else { Connected::new() }
     }
 }
 

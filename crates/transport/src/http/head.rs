@@ -71,6 +71,24 @@ pub(crate) fn write_line(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderVal
     out.extend_from_slice(b"\r\n");
 }
 
+/// Writes the header line of HTTP/1 that tells the length of a body.
+pub(super) fn write_length(out: &mut Vec<u8>, length: usize) {
+    out.extend_from_slice(b"content-length: ");
+    // The digits of the largest number.
+    let mut digits = [0; 20];
+    let (mut first, mut rest) = (digits.len(), length);
+    loop {
+        first -= 1;
+        digits[first] = b'0' + u8::try_from(rest % 10).expect("a digit");
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[first..]);
+    out.extend_from_slice(b"\r\n");
+}
+
 /// How long a caller waits that says so with this value of [`TIMEOUT`].
 pub(super) fn timeout(value: &[u8]) -> Option<Duration> {
     let number = std::str::from_utf8(value).ok()?.parse().ok()?;

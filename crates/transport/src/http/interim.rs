@@ -8,10 +8,16 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::Poll;
 
 use http::Request;
+use switchboard_core::CallError;
 use tokio::sync::Notify;
 
 /// How many may come. A server that works for long may send one now and then, to say so.
 pub(super) const MOST: u32 = 100;
+
+/// The error of a request to this host and port that got more of them.
+pub(super) fn too_many(target: &str) -> CallError {
+    CallError::Transport(format!("{target} sent more than {MOST} interim responses and no final one").into())
+}
 
 /// Sends a request over HTTP/1.1, and waits for the answer. None if too many interim responses came before it.
 pub(super) async fn bounded<B, F: Future>(

@@ -43,6 +43,7 @@
 
 mod answer;
 mod body;
+mod calls;
 pub(crate) mod carrier;
 mod client;
 mod client_options;
@@ -69,6 +70,7 @@ mod options;
 mod outcome;
 mod pipe;
 mod plain;
+mod plain_calls;
 mod post;
 pub(crate) mod redact;
 mod refusal;

@@ -8,6 +8,7 @@ use http::StatusCode;
 
 use crate::http::answer::ReplyHeaders;
 use crate::http::cors::CorsHeaders;
+use crate::http::head::write_length;
 use crate::http::media::Format;
 
 /// Headers of every response (JH-25, SEC-O-08).
@@ -63,7 +64,7 @@ impl Head<'_> {
             out.extend_from_slice(b"connection: close\r\n");
         }
         if status != StatusCode::NO_CONTENT {
-            line(out, format_args!("content-length: {length}"));
+            write_length(out, length);
         }
         DATE.with_borrow_mut(|date| date.write(now(), out));
         out.extend_from_slice(b"\r\n");

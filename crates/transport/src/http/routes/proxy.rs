@@ -11,7 +11,8 @@ use http::{Method, Response, StatusCode, Uri};
 use switchboard_core::{Answer, CallError, ErrorObject, Json, Share};
 
 use super::super::body::{self, Body};
-use super::super::client::{Client, is_events};
+use super::super::calls::is_events;
+use super::super::client::Client;
 use super::super::client_options::HttpClientOptions;
 use super::super::fault::Fault;
 use super::super::media::Format;
