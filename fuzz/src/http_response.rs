@@ -68,8 +68,7 @@ async fn answer_one(mut stream: TcpStream, answer: Arc<Mutex<(Vec<u8>, Vec<u8>)>
 /// What a call comes to. With a tap, hyper makes it.
 fn call(tap: Option<Tap>) -> String {
     let options = HttpClientOptions::default().with_tap(tap);
-    let client =
-        Client::with_options(&format!("http://{}/", SERVER.address), options).expect("it is a URL");
+    let client = Client::with_options(&format!("http://{}/", SERVER.address), options).expect("it is a URL");
     let outcome = SERVER.runtime.block_on(async {
         let call = Peer::new(client).call::<Json>("m", ());
         tokio::time::timeout(PATIENCE, call.into_future()).await.expect("a response that ends")
