@@ -47,8 +47,7 @@ fn unsafe_code_is_forbidden_in_every_crate() {
 #[test]
 fn every_parser_of_what_peers_send_has_a_fuzz_target_and_inputs_to_begin_with() {
     let manifest = fs::read_to_string(workspace().join("fuzz/Cargo.toml")).unwrap();
-    let parsers =
-        "codec exchange framing ws sse http_plain forwarded metadata url certificate jwt signing openrpc";
+    let parsers = "codec exchange framing ws sse http_plain http_response forwarded metadata url certificate jwt signing openrpc";
     for parser in parsers.split(' ') {
         assert!(manifest.contains(&format!("\nname = \"{parser}\"\n")), "{parser} is not a target");
         assert!(workspace().join(format!("fuzz/src/{parser}.rs")).exists(), "{parser}");

@@ -43,6 +43,7 @@ const WEIGHTS: &[(&str, u64)] = &[
     ("forwarded", 40),
     ("framing", 12),
     ("http_plain", 1),
+    ("http_response", 1),
     ("http_signature", 10),
     ("jwt", 30),
     ("mcp", 6),

@@ -126,7 +126,7 @@ impl<'a> Exchange<'a> {
         Ended::Answered { head, body, wire }
     }
 
-    /// Writes what remains of the request, and looks at what comes next.
+    /// Writes what remains of the request, and looks at what the server has sent.
     fn poll_step(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Step>> {
         self.poll_send(task)?;
         let mut space = [const { MaybeUninit::uninit() }; SIZE];
