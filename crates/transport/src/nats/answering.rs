@@ -18,7 +18,7 @@ use super::link::Link;
 use super::part::{Control, Kind, WINDOW, part_headers};
 use super::worker::whole;
 
-/// How long a call may take before its caller is told that it was accepted.
+/// How long a call may take before its caller gets a message that it was accepted.
 const ACCEPTED_AFTER: Duration = Duration::from_millis(100);
 
 /// How long nothing is sent before a beat.
@@ -50,7 +50,7 @@ enum Event {
     Control(Message),
     /// Nothing was sent for a while.
     Silence,
-    /// The connection was lost: nobody waits any more.
+    /// The connection was lost, and the caller does not wait any more.
     Lost,
 }
 
@@ -127,7 +127,7 @@ impl Answering {
         silence.poll(cx).map(|()| Event::Silence)
     }
 
-    /// Takes a control message. True if nobody waits for the answer any more.
+    /// Takes a control message. True if the caller does not wait for the answer any more.
     async fn is_over(&mut self, message: Message) -> bool {
         // The caller is gone, or did not reconnect yet.
         if is_unheard(&message) {

@@ -33,7 +33,7 @@ struct CallerState {
     settings: Settings,
     /// Takes what handlers send to their caller.
     engine: Engine,
-    /// Whether it answers calls, so that workers are told.
+    /// Whether it answers calls of workers.
     is_called_back: bool,
     /// What each message carries.
     common: Metadata,

@@ -39,7 +39,7 @@ struct Table {
 
 enum Entry {
     Open(Arc<Mailbox>),
-    /// The call was given up before its worker was known, which is told as soon as it is.
+    /// The call was cancelled before its worker was known. The cancellation is sent with the first part that arrives.
     Cancelled(Instant),
 }
 
@@ -242,7 +242,7 @@ impl Drop for Opened {
     }
 }
 
-/// Whether the server says that nobody receives what was sent.
+/// Whether the server reports that a message had no receiver.
 pub(super) fn is_unheard(message: &Message) -> bool {
     message.status == Some(StatusCode::NO_RESPONDERS)
 }

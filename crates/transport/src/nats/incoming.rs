@@ -74,7 +74,7 @@ impl Parts {
         }
     }
 
-    /// Looks at one part. None if it matters to nobody who waits for responses.
+    /// Looks at one part. None if it does not matter to those who wait for responses.
     fn take(&mut self, message: Message) -> Result<Option<Next>, CallError> {
         let part = match read_part(message.headers.as_ref()) {
             Some(Ok(part)) => part,

@@ -103,7 +103,7 @@ impl Link {
         Ok(Arc::new(Link { client, address, inbox, reconnected, receiving }))
     }
 
-    /// Fails if there is no connection: the broker's client would send the message later, when nobody waits for it any more.
+    /// Fails if there is no connection: the broker's client would send the message later, when it is of no use any more.
     pub(super) fn check(&self) -> Result<(), CallError> {
         match self.client.connection_state() {
             State::Connected => Ok(()),

@@ -1,4 +1,4 @@
-//! Names of replies that nobody can guess.
+//! Names of replies that cannot be guessed.
 
 /// The characters of a token: 6 bits each.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

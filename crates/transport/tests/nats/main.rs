@@ -17,6 +17,7 @@ use switchboard_core::{Context, ErrorObject, Json, Method, Peer, Router, RouterB
 use switchboard_transport::Dial;
 use switchboard_transport::server::{Handle, Server, ServerOptions};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use self::broker::Broker;
 
@@ -80,7 +81,7 @@ fn router() -> RouterBuilder {
         })
         .method("long", |(length,): (usize,), _| Ok::<_, ErrorObject>("x".repeat(length)))
         .async_method("slow", |(millis,): (u64,), _| async move {
-            tokio::time::sleep(Duration::from_millis(millis)).await;
+            tokio::time::sleep_until(Instant::now() + Duration::from_millis(millis)).await;
             Ok::<_, ErrorObject>(millis)
         })
         .async_method("build", |(): (), cx: Context| async move {

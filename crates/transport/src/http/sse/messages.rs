@@ -24,7 +24,7 @@ pub(in super::super) struct Reading {
     pub(in super::super) limit: usize,
     /// How long the server may send nothing.
     pub(in super::super) silence: Duration,
-    /// Takes what comes between the responses.
+    /// Takes the notifications between the responses.
     pub(in super::super) notifications: Notifications,
     /// Sees the data of each event.
     pub(in super::super) tap: Option<Tap>,
