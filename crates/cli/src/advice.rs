@@ -55,6 +55,9 @@ impl Target {
                 format!("check the port; for JSON-RPC without HTTP, call `{}`", self.with("tcp"))
             }
             Some("exec") => "check the command".to_owned(),
+            // The error says what to do.
+            Some("nats" | "nats+tls") if has("no worker serves") || has("NATS_CREDS") => return None,
+            Some("nats" | "nats+tls") => "check that the NATS server is running: `nats-server`".to_owned(),
             _ if has("in time") || has(" within ") => {
                 "check the host and the port, or raise `--timeout`".to_owned()
             }

@@ -28,6 +28,10 @@ pub mod nats;
 #[cfg(any(feature = "http", feature = "tcp"))]
 mod net;
 #[cfg(any(feature = "http", feature = "nats"))]
+#[cfg_attr(
+    not(all(feature = "http", feature = "nats")),
+    allow(dead_code, unused_imports, reason = "each transport uses a part of it")
+)]
 mod parts;
 #[cfg(any(feature = "http", feature = "tcp"))]
 #[cfg_attr(

@@ -51,7 +51,7 @@ pub fn connect(url: &str) -> Result<Peer, HttpUrlError> {
 /// stream, which cancels the call on servers that notice.
 ///
 /// A call that wants a stream ([`Peer::stream`]) or progress ([`on_progress`](switchboard_core::Request::on_progress)) asks for an event stream,
-/// see [`sse`]. Every call accepts its response as JSON or as an event stream, whichever it asked for. A stream starts with its first
+/// see [`sse`](super::sse). Every call accepts its response as JSON or as an event stream, whichever it asked for. A stream starts with its first
 /// event, or earlier if the server announces it, as ours does.
 #[derive(Clone)]
 pub struct Client {

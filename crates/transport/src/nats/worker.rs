@@ -81,19 +81,24 @@ impl Worker {
         let shutdown = Arc::clone(self.permit.shutdown());
         let mut stopping = Box::pin(async move { shutdown.wait().await });
         let services = Arc::clone(&self.services);
-        let describing = tokio::spawn(async move { services.run().await });
+        // Ends with this future, whatever ends that.
+        let mut describing = JoinSet::new();
+        describing.spawn(async move { services.run().await });
         loop {
             tokio::select! {
                 biased;
                 () = &mut stopping => break,
                 message = subscription.next() => match message {
                     Some(message) => self.take(message, &mut subscription),
-                    None => break,
+                    None => {
+                        tracing::error!(service = self.link.address.to_string(), "the NATS server ended the connection");
+                        break;
+                    }
                 },
                 Some(_) = self.tasks.join_next() => {}
             }
         }
-        describing.abort();
+        drop(describing);
         self.drain(subscription).await;
         while self.tasks.join_next().await.is_some() {}
         // What was queued is written before the connection ends.
@@ -241,11 +246,20 @@ fn begin(engine: &Engine, payload: Bytes, cx: Context, reply: Option<&Subject>) 
     let cx = match last.as_bytes().first() {
         Some(b'~') => cx,
         // The handler may call its caller, so each call is a session.
-        Some(b'!') => cx.with_session(Session::stateful(Origin::new("nats"), engine)),
+        Some(b'!') => session_of(engine, cx),
         _ => return Begun::Whole(engine.exchange(payload, &cx)),
     };
     let wants_stream = last.as_bytes().get(1) == last.as_bytes().first();
     Begun::Parts(engine.outputs(payload, &cx, Delivery::Either { wants_stream }), cx)
+}
+
+/// A context whose calls are a session, within the memory of the worker.
+fn session_of(engine: &Engine, cx: Context) -> Context {
+    let session = Session::stateful(Origin::new("nats"), engine);
+    if let Some(account) = cx.session().account() {
+        session.set_account(Arc::clone(account));
+    }
+    cx.with_session(session)
 }
 
 /// Waits for an answer, and sends it.

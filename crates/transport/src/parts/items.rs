@@ -33,7 +33,6 @@ pub(crate) async fn open(source: impl Source, id: u64, check: Option<ItemCheck>)
 }
 
 /// Reads an answer whose sender always announces streams.
-#[cfg(feature = "nats")]
 pub(crate) async fn announced(source: impl Source, id: u64, check: Option<ItemCheck>) -> Reply {
     let mut items = PartItems::new(source, id, check);
     match items.step().await {

@@ -8,14 +8,10 @@ mod notifications;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-#[cfg(feature = "nats")]
-use switchboard_core::Reply;
 use switchboard_core::codec::{ResponseObject, ResponseOutcome};
-use switchboard_core::{CallError, Gap, Id, Subscription};
+use switchboard_core::{CallError, Gap, Id, Reply, Subscription};
 
-#[cfg(feature = "nats")]
-pub(crate) use self::items::announced;
-pub(crate) use self::items::{collect, gather, open, too_large};
+pub(crate) use self::items::{announced, collect, gather, open, too_large};
 pub(crate) use self::notifications::Notifications;
 
 /// The parts of one answer, in order.
@@ -36,7 +32,6 @@ pub(crate) enum Next {
     /// The responses to a batch.
     Batch(Bytes),
     /// Parts were lost on the way.
-    #[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "a connection over HTTP loses nothing"))]
     Gap(Gap),
     /// The answer is complete.
     Ended,
@@ -48,7 +43,6 @@ pub(crate) fn is_fault(response: &ResponseObject) -> bool {
 }
 
 /// The reply in a response that is the whole answer to a call.
-#[cfg(feature = "nats")]
 pub(crate) fn whole(outcome: ResponseOutcome) -> Result<Reply, CallError> {
     match outcome {
         ResponseOutcome::Value(json) => Ok(Reply::value(json)),
