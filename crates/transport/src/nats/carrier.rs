@@ -9,9 +9,10 @@ use super::address::Address;
 use super::caller::Caller;
 use super::link::{Link, NotConnected};
 use super::listener::NatsListener;
-use super::worker;
+use super::{raw, worker};
 use crate::carrier::{Carrier, ConnectSetup, ListenSetup, Url, UrlError};
 use crate::dial::DialError;
+use crate::raw::Raw;
 use crate::server::{BoxFuture, ListenError, Listener};
 
 /// How long a worker waits for the broker when it starts.
@@ -47,16 +48,24 @@ impl Carrier for NatsCarrier {
         })
     }
 
+    fn open(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Raw, DialError>> {
+        Box::pin(async move { Ok(raw::open(dial(&url, &setup).await?)) })
+    }
+
     fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
         Box::pin(async move {
-            let link = Link::open(Address::of(&url)?, setup.connect_time).await;
-            let link = link.map_err(|NotConnected { text, is_permanent }| match is_permanent {
-                true => DialError::Refused(text),
-                false => DialError::Unreachable(text),
-            })?;
+            let link = dial(&url, &setup).await?;
             Ok(Peer::new(Caller::new(link, &setup, common(&setup))))
         })
     }
+}
+
+async fn dial(url: &Url, setup: &ConnectSetup) -> Result<Arc<Link>, DialError> {
+    let link = Link::open(Address::of(url)?, setup.connect_time).await;
+    link.map_err(|NotConnected { text, is_permanent }| match is_permanent {
+        true => DialError::Refused(text),
+        false => DialError::Unreachable(text),
+    })
 }
 
 /// The metadata of every message.

@@ -45,6 +45,7 @@ mod incoming;
 mod link;
 mod listener;
 mod part;
+mod raw;
 mod services;
 mod subject;
 mod token;

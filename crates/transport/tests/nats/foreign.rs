@@ -4,8 +4,10 @@ use async_nats::HeaderMap;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use switchboard_core::{Reply, ReplyFuture, Service as _, service_fn};
+use switchboard_transport::Dial;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::{Broker, Worker, client, connect, router, within};
+use super::{Broker, Worker, client, connect, router, url, within};
 
 async fn ask(client: &async_nats::Client, subject: &str, body: &str) -> Value {
     let answer = within(client.request(subject.to_owned(), Bytes::from(body.to_owned()))).await.unwrap();
@@ -119,4 +121,26 @@ async fn tools_find_the_workers_and_what_they_did() {
         (&json!("math-add"), &json!(2), &json!(1))
     );
     worker.stop().await;
+}
+
+#[tokio::test]
+async fn tools_send_any_bytes_and_get_what_comes_back() {
+    let broker = Broker::start(&[]);
+    let worker = Worker::start(&broker, router().build().unwrap()).await;
+    let mut raw = Dial::new(&url(&broker)).unwrap().raw().await.unwrap();
+    let call = |id: u32| format!(r#"{{"jsonrpc":"2.0","method":"echo","params":[{id}],"id":{id}}}"#);
+    let notification = r#"{"jsonrpc":"2.0","method":"echo","params":[0]}"#;
+    let sent = format!("{}\n{notification}\n[{},{}]\n", call(1), call(2), call(3));
+    within(raw.write_all(sent.as_bytes())).await.unwrap();
+    let mut received = Vec::new();
+    while received.iter().filter(|byte| **byte == b'\n').count() < 2 {
+        assert!(within(raw.read_buf(&mut received)).await.unwrap() > 0);
+    }
+    let received = String::from_utf8(received).unwrap();
+    let answer = |id: u32| format!(r#"{{"jsonrpc":"2.0","result":[{id}],"id":{id}}}"#);
+    assert_eq!(received, format!("{}\n[{},{}]\n", answer(1), answer(2), answer(3)));
+    worker.stop().await;
+    // Without a worker the pipe ends.
+    within(raw.write_all(sent.as_bytes())).await.unwrap();
+    assert_eq!(within(raw.read_u8()).await.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
 }
