@@ -10,13 +10,14 @@ use async_nats::message::OutboundMessage;
 use async_nats::{Message, Subject};
 use bytes::Bytes;
 use futures_core::Stream as _;
-use switchboard_core::{Cause, Context, Engine, First, Output, Outputs, Subscription};
+use switchboard_core::{Cause, Code, Context, Engine, ErrorObject, First, Output, Outputs, Subscription};
+use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
 use super::inbox::{Opened, is_unheard};
 use super::link::Link;
 use super::part::{Control, Kind, WINDOW, part_headers};
-use super::worker::whole;
+use super::worker::{Stage, whole};
 
 /// How long a call may take before its caller gets a message that it was accepted.
 const ACCEPTED_AFTER: Duration = Duration::from_millis(100);
@@ -26,6 +27,9 @@ const BEAT: Duration = Duration::from_secs(5);
 
 /// How long a caller may take to reconnect after this side did. Until then, what it does not receive is lost.
 const RECONNECTING: Duration = Duration::from_secs(10);
+
+/// How many parts end a stream, which are sent whether its reader is ready or not.
+const LAST: u64 = 4;
 
 /// A call that is answered in parts, or as a whole if that is ready soon.
 pub(super) struct Answering {
@@ -50,6 +54,8 @@ enum Event {
     Control(Message),
     /// Nothing was sent for a while.
     Silence,
+    /// The worker has reached the next stage of its end.
+    Stopping,
     /// The connection was lost, and the caller does not wait any more.
     Lost,
 }
@@ -65,8 +71,8 @@ impl Answering {
         Answering { link, engine, cx, outputs, to, control: None, next: 0, allowed: WINDOW }
     }
 
-    /// Answers the call to its end.
-    pub(super) async fn run(mut self, send_time: Duration) {
+    /// Answers the call to its end, or until the worker stops.
+    pub(super) async fn run(mut self, send_time: Duration, mut stage: watch::Receiver<Stage>) {
         match tokio::time::timeout(ACCEPTED_AFTER, self.outputs.first()).await {
             Ok(First::Whole(answer)) => {
                 let message = whole(self.to.clone(), answer.into_body());
@@ -85,7 +91,7 @@ impl Answering {
                 tracing::debug!("ended a stream whose reader takes nothing (limits.send_time)");
                 return;
             }
-            match self.event(&mut silence).await {
+            match self.event(&mut silence, &mut stage).await {
                 Event::Output(Output::Started(_)) => {
                     if let Some(control) = &self.control {
                         control.mailbox.set_stream();
@@ -93,6 +99,11 @@ impl Answering {
                     let names = self.outputs.stream_names().map(Subscription::to_json);
                     let names = names.map_or_else(Bytes::new, |names| names.as_bytes().to_vec().into());
                     self.send(Kind::Stream, names).await;
+                    self.stop(*stage.borrow());
+                }
+                Event::Stopping => {
+                    self.stop(*stage.borrow());
+                    continue;
                 }
                 Event::Output(Output::Message(text, Cause::Answer)) => self.send(Kind::Item, text).await,
                 Event::Output(Output::Message(text, _)) => self.send(Kind::Push, text).await,
@@ -109,8 +120,25 @@ impl Answering {
         }
     }
 
-    async fn event(&mut self, silence: &mut Pin<Box<Sleep>>) -> Event {
-        poll_fn(|cx| self.poll_event(silence.as_mut(), cx)).await
+    async fn event(&mut self, silence: &mut Pin<Box<Sleep>>, stage: &mut watch::Receiver<Stage>) -> Event {
+        tokio::select! {
+            biased;
+            changed = stage.changed() => changed.map_or(Event::Lost, |()| Event::Stopping),
+            event = poll_fn(|cx| self.poll_event(silence.as_mut(), cx)) => event,
+        }
+    }
+
+    /// Ends what is not to be finished at this stage of the worker: streams first, because most of them have no end.
+    fn stop(&mut self, stage: Stage) {
+        let ends = match stage {
+            Stage::Working => false,
+            Stage::Draining => self.outputs.is_streaming(),
+            Stage::Ending => true,
+        };
+        if ends {
+            self.outputs.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+            self.allowed = self.allowed.max(self.next + LAST);
+        }
     }
 
     fn poll_event(&mut self, silence: Pin<&mut Sleep>, cx: &mut Poller<'_>) -> Poll<Event> {

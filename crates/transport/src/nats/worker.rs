@@ -10,7 +10,9 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use switchboard_core::{
     Arrival, Context, Delivery, Engine, ErrorObject, Exchange, First, Origin, Outputs, Session, Settings,
 };
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::answering::Answering;
 use super::checked::{Checked, Refused, SentTo};
@@ -43,8 +45,28 @@ pub(super) struct Worker {
     permit: ConnectionPermit,
     services: Arc<Services>,
     tasks: JoinSet<()>,
+    /// What calls in progress have to know.
+    stage: watch::Sender<Stage>,
     /// How many messages this subscription has received.
     received: u64,
+}
+
+/// How far a worker is on its way to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It takes calls.
+    Working,
+    /// It takes no more calls, and finishes those that it has. Streams end.
+    Draining,
+    /// Everything ends.
+    Ending,
+}
+
+/// What a task needs to answer a call.
+struct ForTask {
+    engine: Engine,
+    link: Arc<Link>,
+    stage: watch::Receiver<Stage>,
 }
 
 /// A call that may be answered in parts.
@@ -73,7 +95,17 @@ impl Worker {
         session.set_account(Arc::clone(permit.account()));
         let any = format!("{}.{ANY}", link.address.service);
         let services = Services::new(Arc::clone(&link), Arc::clone(permit.service()), counted);
-        Worker { link, engine, session, any, permit, services, tasks: JoinSet::new(), received: 0 }
+        Worker {
+            link,
+            engine,
+            session,
+            any,
+            permit,
+            services,
+            tasks: JoinSet::new(),
+            stage: watch::Sender::new(Stage::Working),
+            received: 0,
+        }
     }
 
     /// Answers calls until the server shuts down, and those that were received by then.
@@ -99,10 +131,16 @@ impl Worker {
             }
         }
         drop(describing);
+        let last = Instant::now() + self.engine.settings().limits.drain_time;
+        self.stage.send_replace(Stage::Draining);
         self.drain(subscription).await;
-        while self.tasks.join_next().await.is_some() {}
+        let done = async { while self.tasks.join_next().await.is_some() {} };
+        if timeout_at(last, done).await.is_err() {
+            self.stage.send_replace(Stage::Ending);
+            while self.tasks.join_next().await.is_some() {}
+        }
         // What was queued is written before the connection ends.
-        drop(tokio::time::timeout(PATIENCE * 10, self.link.client.flush()).await);
+        drop(timeout(PATIENCE * 10, self.link.client.flush()).await);
     }
 
     /// Takes a message, and others that have arrived.
@@ -123,12 +161,16 @@ impl Worker {
             if subscription.unsubscribe_after(self.received + margin).await.is_err() {
                 return;
             }
+            let before = self.received;
             loop {
-                match tokio::time::timeout(PATIENCE, subscription.next()).await {
+                match timeout(PATIENCE, subscription.next()).await {
                     Ok(Some(message)) => self.receive(message),
                     Ok(None) => return,
                     Err(_) => break,
                 }
+            }
+            if self.received == before {
+                break;
             }
         }
         drop(subscription.drain().await);
@@ -149,14 +191,14 @@ impl Worker {
                 Some(Ok(cx)) => self.begin(payload, cx, reply),
                 Some(Err(refusal)) => self.begin(payload, refused(cx, refusal.error), reply),
                 None => {
-                    let (engine, link, send_time) = self.for_task();
+                    let with = self.for_task();
                     self.tasks.spawn(async move {
                         let cx = match admission.await {
                             Ok(cx) => cx,
                             Err(refusal) => refused(cx, refusal.error),
                         };
-                        let begun = begin(&engine, payload, cx, reply.as_ref());
-                        answer(begun, engine, link, reply, send_time).await;
+                        let begun = begin(&with.engine, payload, cx, reply.as_ref());
+                        answer(begun, with, reply).await;
                     });
                 }
             },
@@ -173,20 +215,19 @@ impl Worker {
                 _ => None,
             },
         };
-        let (engine, link, send_time) = self.for_task();
         let Some(answer_ready) = ready else {
-            self.tasks.spawn(answer(begun, engine, link, reply, send_time));
+            self.tasks.spawn(answer(begun, self.for_task(), reply));
             return;
         };
         let Some(reply) = reply else { return };
-        if let Err(message) = link.try_publish(whole(reply, answer_ready.into_body())).map(report) {
+        if let Err(message) = self.link.try_publish(whole(reply, answer_ready.into_body())).map(report) {
             let link = Arc::clone(&self.link);
             self.tasks.spawn(async move { report(link.publish(*message).await) });
         }
     }
 
-    fn for_task(&self) -> (Engine, Arc<Link>, Duration) {
-        (self.engine.clone(), Arc::clone(&self.link), self.engine.settings().limits.send_time)
+    fn for_task(&self) -> ForTask {
+        ForTask { engine: self.engine.clone(), link: Arc::clone(&self.link), stage: self.stage.subscribe() }
     }
 
     /// The context of the calls of a message.
@@ -263,7 +304,8 @@ fn session_of(engine: &Engine, cx: Context) -> Context {
 }
 
 /// Waits for an answer, and sends it.
-async fn answer(begun: Begun, engine: Engine, link: Arc<Link>, reply: Option<Subject>, send_time: Duration) {
+async fn answer(begun: Begun, with: ForTask, reply: Option<Subject>) {
+    let ForTask { engine, link, stage } = with;
     match (begun, reply) {
         (Begun::Whole(exchange), reply) => {
             let answer = exchange.await;
@@ -271,7 +313,8 @@ async fn answer(begun: Begun, engine: Engine, link: Arc<Link>, reply: Option<Sub
             report(link.publish(whole(reply, answer.into_body())).await);
         }
         (Begun::Parts(outputs, cx), Some(reply)) => {
-            Answering::new(link, engine, cx, outputs, reply).run(send_time).await;
+            let send_time = engine.settings().limits.send_time;
+            Answering::new(link, engine, cx, outputs, reply).run(send_time, stage).await;
         }
         (Begun::Parts(..), None) => {}
     }

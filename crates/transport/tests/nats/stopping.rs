@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 use futures_util::future::join_all;
-use switchboard_core::ErrorObject;
+use futures_util::{StreamExt as _, stream};
+use switchboard_core::{Code, ErrorObject, Limits, Method, Settings};
+use switchboard_transport::server::ServerOptions;
 
 use super::{Broker, Worker, connect, router, within};
 
@@ -67,4 +70,29 @@ async fn a_worker_that_stops_finishes_its_calls() {
     worker.stop().await;
     assert_eq!(within(slow).await.unwrap().unwrap(), 700);
     assert!(within(peer.call::<i64>("math/add", [1, 2])).await.unwrap_err().is_unsent());
+}
+
+#[tokio::test]
+async fn a_worker_that_stops_ends_its_streams_and_in_the_end_its_calls() {
+    let broker = Broker::start(&[]);
+    let endless = Method::stream("endless", |(): (), _| stream::iter([1]).chain(stream::pending::<u64>()));
+    let never = router().add(endless).async_method("never", |(): (), _| async {
+        std::future::pending::<()>().await;
+        Ok::<_, ErrorObject>(())
+    });
+    let limits = Limits::default().with_drain_time(Duration::from_millis(300));
+    let settings = Settings::default().with_limits(limits);
+    let worker =
+        Worker::start_with(&broker, never.build().unwrap(), settings, ServerOptions::default()).await;
+    let peer = connect(&broker).await;
+    let mut items = within(peer.stream::<u64>("endless", ())).await.unwrap();
+    assert_eq!(within(items.next()).await.unwrap().unwrap(), 1);
+    let never = tokio::spawn(peer.call::<()>("never", ()).into_future());
+    // It is accepted when a call that was sent later and takes longer is answered.
+    within(peer.call::<u64>("slow", [200])).await.unwrap();
+    worker.stop().await;
+    let ended = within(items.next()).await.unwrap().unwrap_err();
+    assert_eq!(ended.rejection().map(|error| error.code), Some(Code::SHUTTING_DOWN), "{ended:?}");
+    let ended = within(never).await.unwrap().unwrap_err();
+    assert_eq!(ended.rejection().map(|error| error.code), Some(Code::SHUTTING_DOWN), "{ended:?}");
 }
