@@ -39,6 +39,19 @@ fn workers_are_called_watched_and_put_behind_a_gateway() {
 }
 
 #[test]
+fn workers_are_measured_and_checked_like_other_servers() {
+    let broker = Broker::start(&[]);
+    let url = format!("{}/demo", broker.url());
+    let _worker = worker(&url);
+    let (code, report, stderr) = parts(run(&["bench", &url, "math/add", "2", "3", "--count", "200"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(report.contains("\"results\":200"), "{report}");
+    let (code, report, stderr) = parts(run(&["check", &url]));
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((code, &report["fail"]), (Some(0), &json!(0)), "{stderr}");
+}
+
+#[test]
 fn a_worker_asks_for_the_tokens_that_a_server_asks_for() {
     let broker = Broker::start(&[]);
     let url = format!("{}/demo", broker.url());

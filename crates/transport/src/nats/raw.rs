@@ -54,10 +54,10 @@ impl Pipe {
     /// Ready when no more messages pass.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.poll_sent(cx) {
-            match self.source.poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => self.send(frame),
-                Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => break,
+            let Poll::Ready(frame) = self.source.poll_frame(cx) else { break };
+            let is_sent = frame.and_then(Result::ok).is_some_and(|frame| self.send(frame));
+            if !is_sent {
+                return Poll::Ready(());
             }
         }
         while let Poll::Ready(Some(answer)) = self.answers.poll_next_unpin(cx) {
@@ -84,14 +84,19 @@ impl Pipe {
         is_sent
     }
 
-    fn send(&mut self, payload: Bytes) {
+    /// Sends a message. False if the broker does not take it.
+    fn send(&mut self, payload: Bytes) -> bool {
         let opened = self.link.inbox.open("", self.any.clone());
         let (subject, reply) = (self.any.clone(), Some(opened.subject.clone()));
-        let sent = self.link.try_publish(OutboundMessage { subject, reply, payload, headers: None });
-        if let Err(message) = sent {
-            let link = Arc::clone(&self.link);
-            self.sending = Some(Box::pin(async move { link.publish(*message).await }));
+        match self.link.try_publish(OutboundMessage { subject, reply, payload, headers: None }) {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return false,
+            Err(message) => {
+                let link = Arc::clone(&self.link);
+                self.sending = Some(Box::pin(async move { link.publish(*message).await }));
+            }
         }
         self.answers.push(Box::pin(async move { opened.mailbox.next().await }));
+        true
     }
 }
