@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How to use `compare`.
 pub const USAGE: &str = "\
-usage: compare [http|batch|ws|stream|subscription|idle|in-process|large|security|observability|mcp|gateway|all] [OPTIONS]
+usage: compare [http|batch|ws|stream|subscription|idle|in-process|large|security|observability|mcp|gateway|nats|all] [OPTIONS]
 
   --quick        short rounds: to see that it works, not to judge by
   --seconds S    how long each subject runs in each round
@@ -49,7 +49,7 @@ impl Options {
                 "--rounds" => options.rounds = Some(within(&value()?, 1, 100)?),
                 "--workers" => options.workers = within(&value()?, 1, 64)?,
                 "http" | "batch" | "ws" | "stream" | "subscription" | "idle" | "in-process" | "large"
-                | "security" | "observability" | "mcp" | "gateway" | "all" => {
+                | "security" | "observability" | "mcp" | "gateway" | "nats" | "all" => {
                     options.topic = argument;
                 }
                 _ => return Err(format!("what is {argument:?}?\n{USAGE}")),

@@ -11,7 +11,7 @@ Compares Switchboard with other libraries, or checks its instruction budget.
 usage: cargo xtask bench [NAME] [--quick]
        cargo xtask bench --gate
 
-NAME       one comparison: http, batch, ws, stream, subscription, idle, in-process, large, security, observability, mcp, gateway or
+NAME       one comparison: http, batch, ws, stream, subscription, idle, in-process, large, security, observability, mcp, gateway, nats or
            instructions; runs all of them by default
 --quick    fewer and shorter rounds
 --gate     count instructions and fail if one is over its budget

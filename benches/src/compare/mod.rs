@@ -14,6 +14,7 @@ pub mod idle;
 pub mod in_process;
 pub mod large;
 pub mod mcp;
+pub mod nats;
 pub mod observability;
 pub mod security;
 pub mod stream;
@@ -29,7 +30,7 @@ mod pipelined;
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     type Topic = fn(&Options) -> io::Result<Findings>;
-    let topics: [(&str, Topic); 12] = [
+    let topics: [(&str, Topic); 13] = [
         ("http", http::run),
         ("batch", batch::run),
         ("ws", ws::run),
@@ -42,6 +43,7 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         ("observability", observability::run),
         ("mcp", mcp::run),
         ("gateway", gateway::run),
+        ("nats", nats::run),
     ];
     let mut findings = Findings::default();
     for (_, topic) in topics.iter().filter(|(name, _)| options.wants(name)) {

@@ -99,11 +99,12 @@ function Server() {
       <Fact name={listeners.length === 1 ? 'Listener' : 'Listeners'} title={listeners.join('\n')} class="listeners">
         {listeners.join(', ') || 'none'}
       </Fact>
-      {config && (
-        <Fact name="Config" title={config} class="listeners">
-          {config}
+      {config?.path && (
+        <Fact name="Config" title={config.error ?? config.path} class="listeners">
+          {config.path}
         </Fact>
       )}
+      {config?.error && <Fact name="Config errors">{config.error}</Fact>}
       <Fact name="Up" title={`Since ${since}`}>
         {age(now - startedAt)}
       </Fact>
