@@ -10,7 +10,10 @@ use async_nats::message::OutboundMessage;
 use async_nats::{Message, Subject};
 use bytes::Bytes;
 use futures_core::Stream as _;
-use switchboard_core::{Cause, Code, Context, Engine, ErrorObject, First, Output, Outputs, Subscription};
+use switchboard_core::codec::{self, Incoming};
+use switchboard_core::{
+    Cause, Code, Context, Delivery, Engine, ErrorObject, First, Output, Outputs, Subscription,
+};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
@@ -25,8 +28,8 @@ const ACCEPTED_AFTER: Duration = Duration::from_millis(100);
 /// How long nothing is sent before a beat.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// How long a caller may take to reconnect after this side did. Until then, what it does not receive is lost.
-const RECONNECTING: Duration = Duration::from_secs(10);
+/// How long the reader of a stream may take to reconnect. Until then, what it does not receive is lost.
+const RECONNECTING: Duration = Duration::from_secs(3);
 
 /// How many parts end a stream, which are sent whether its reader is ready or not.
 const LAST: u64 = 4;
@@ -41,6 +44,8 @@ pub(super) struct Answering {
     to: Subject,
     /// Where control messages arrive.
     control: Option<Opened>,
+    /// Since when parts have no receiver.
+    unheard: Option<Instant>,
     /// The number of the next part.
     next: u64,
     /// Parts with smaller numbers may be sent.
@@ -68,7 +73,7 @@ impl Answering {
         outputs: Outputs,
         to: Subject,
     ) -> Answering {
-        Answering { link, engine, cx, outputs, to, control: None, next: 0, allowed: WINDOW }
+        Answering { link, engine, cx, outputs, to, control: None, unheard: None, next: 0, allowed: WINDOW }
     }
 
     /// Answers the call to its end, or until the worker stops.
@@ -159,18 +164,28 @@ impl Answering {
     async fn is_over(&mut self, message: Message) -> bool {
         // The caller is gone, or did not reconnect yet.
         if is_unheard(&message) {
-            return !(self.outputs.is_streaming() && self.link.has_reconnected_within(RECONNECTING));
+            let since = *self.unheard.get_or_insert_with(Instant::now);
+            return !self.outputs.is_streaming() || since.elapsed() > RECONNECTING;
         }
+        self.unheard = None;
         match Control::read(message.headers.as_ref()) {
             Some(Control::Cancel) => return true,
             // Never more than a window ahead, whatever the caller says.
             Some(Control::Credit(upto)) => self.allowed = self.allowed.max(upto.min(self.next + WINDOW)),
-            Some(Control::Response) => {
-                drop(self.engine.outputs(message.payload, &self.cx, delivery()).first().await);
-            }
-            None => tracing::debug!("dropped a control message without a meaning"),
+            Some(Control::Response) => self.respond(message.payload),
+            None => tracing::debug!("dropped an unknown control message"),
         }
         false
+    }
+
+    /// Takes the response to a call of the handler. Nothing else: a call would not have been admitted.
+    fn respond(&self, payload: Bytes) {
+        let decoded = codec::decode(&payload, self.engine.settings());
+        let is_response = matches!(decoded, Ok(Incoming::Single(codec::Message::Response(_))));
+        if is_response && self.cx.session().is_exclusive() {
+            let delivery = Delivery::Either { wants_stream: false };
+            drop(self.engine.outputs(payload, &self.cx, delivery));
+        }
     }
 
     /// Says that the worker is there, with the number of the last part.
@@ -200,9 +215,4 @@ impl Answering {
             tracing::debug!(%error, "a part of an answer was not sent");
         }
     }
-}
-
-/// How a message of a session is taken that asks for no call.
-fn delivery() -> switchboard_core::Delivery {
-    switchboard_core::Delivery::Either { wants_stream: false }
 }

@@ -14,6 +14,7 @@ use switchboard_core::{
     Call, CallError, Context, Engine, ErrorObject, Exchange, Id, ItemCheck, Json, Members, Metadata, Origin,
     Outgoing, Profile, Remote, Reply, ReplyFuture, Service, Session, Settings, Version,
 };
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::headers;
@@ -280,7 +281,10 @@ impl Waiting {
         let Some(message) = self.control(control) else { return };
         if let Err(message) = self.caller.link.try_publish(message) {
             let link = self.link();
-            tokio::spawn(async move { drop(link.publish(*message).await) });
+            // Without a runtime there is no connection either.
+            if let Ok(runtime) = Handle::try_current() {
+                runtime.spawn(async move { drop(link.publish(*message).await) });
+            }
         }
     }
 

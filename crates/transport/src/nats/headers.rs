@@ -20,7 +20,7 @@ pub(super) fn metadata(headers: &HeaderMap) -> Metadata {
         }
         for value in values {
             let plain = || (name.clone(), Bytes::copy_from_slice(value.as_str().as_bytes()));
-            let binary = name.strip_suffix(BINARY).and_then(|name| {
+            let binary = name.strip_suffix(BINARY).filter(|name| !is_reserved(name)).and_then(|name| {
                 let bytes = BASE64.decode(value.as_str()).ok()?;
                 Some((name.to_owned(), Bytes::from(bytes)))
             });
@@ -45,7 +45,8 @@ pub(super) fn add(headers: &mut HeaderMap, metadata: &Metadata) {
             tracing::debug!(name, "skipped metadata named like a header that the transport uses");
             continue;
         }
-        let text = std::str::from_utf8(value).ok().and_then(|text| text.parse::<HeaderValue>().ok());
+        let text = std::str::from_utf8(value).ok().filter(|_| !name.ends_with(BINARY));
+        let text = text.and_then(|text| text.parse::<HeaderValue>().ok());
         let (name, value) = match text {
             Some(text) => (name, text),
             None => (format!("{name}{BINARY}"), HeaderValue::from(BASE64.encode(value))),
@@ -73,6 +74,7 @@ mod tests {
             ("x-tag", b"1"),
             ("X-Tag", b"2"),
             ("x-raw", b"\xff\r\n"),
+            ("y-bin", b"plain"),
             ("Nats-Msg-Id", b"7"),
             ("switchboard-part", b"0 end"),
             ("no name", b"1"),
@@ -85,6 +87,7 @@ mod tests {
         let mut tags: Vec<_> = back.entries().into_iter().filter(|(name, _)| *name == "x-tag").collect();
         tags.sort_unstable();
         assert_eq!(tags, [("x-tag", &b"1"[..]), ("x-tag", b"2")]);
-        assert_eq!(back.entries().len(), 4);
+        assert_eq!(back.text("y-bin"), Some("plain"));
+        assert_eq!(back.entries().len(), 5);
     }
 }

@@ -12,6 +12,7 @@ use futures_util::task::AtomicWaker;
 use switchboard_core::CallError;
 use tokio::time::{Duration, Instant};
 
+use super::part::{Kind, read_part};
 use super::token::{LENGTH, Token, Tokens};
 
 /// How many messages of one call wait to be read. A sender that keeps to its credit sends fewer.
@@ -35,6 +36,8 @@ struct Table {
     entries: HashMap<Token, Entry>,
     tokens: Tokens,
     cancelled: usize,
+    /// How many of them there are when old ones are looked for.
+    prune_at: usize,
 }
 
 enum Entry {
@@ -142,12 +145,14 @@ impl Inbox {
                 return;
             }
             let now = Instant::now();
-            if table.cancelled >= MANY {
+            if table.cancelled >= table.prune_at.max(MANY) {
                 let is_kept =
                     |entry: &Entry| !matches!(entry, Entry::Cancelled(at) if now.duration_since(*at) > REMEMBERED);
                 table.entries.retain(|_, entry| is_kept(entry));
                 let is_cancelled = |entry: &&Entry| matches!(entry, Entry::Cancelled(_));
                 table.cancelled = table.entries.values().filter(is_cancelled).count();
+                // So that looking costs little for each.
+                table.prune_at = table.cancelled * 2;
             }
             table.entries.insert(token, Entry::Cancelled(now));
             table.cancelled += 1;
@@ -168,6 +173,8 @@ impl Mailbox {
 
     fn push(&self, message: Message) {
         self.locked(|state| match &state.first {
+            // It says that the worker is there, as what waits does.
+            Some(_) if is_beat(&message) => {}
             _ if state.rest.len() >= WAITING => {
                 let why = "the worker sent more parts than it was allowed to";
                 state.failure = Some(CallError::Protocol(why.into()));
@@ -240,6 +247,10 @@ impl Drop for Opened {
             self.inbox.close(self.token, false);
         }
     }
+}
+
+fn is_beat(message: &Message) -> bool {
+    matches!(read_part(message.headers.as_ref()), Some(Ok((_, Kind::Beat))))
 }
 
 /// Whether the server reports that a message had no receiver.

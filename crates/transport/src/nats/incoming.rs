@@ -20,6 +20,9 @@ use crate::parts::{Next, Notifications, Source};
 /// How long a worker may be silent: three beats.
 const SILENCE: Duration = Duration::from_secs(15);
 
+/// What the subjects of workers begin with. A worker must not choose any other subject for this side to send to.
+const INBOXES: &str = "_INBOX";
+
 /// The parts of one answer.
 pub(super) struct Parts {
     waiting: Waiting,
@@ -85,7 +88,7 @@ impl Parts {
             }
         };
         let (number, kind) = part;
-        if let Some(worker) = &message.reply {
+        if let Some(worker) = message.reply.as_ref().filter(|worker| worker.starts_with(INBOXES)) {
             self.waiting.worker.get_or_insert_with(|| worker.clone());
         }
         let next = if kind == Kind::Beat { number.saturating_add(1) } else { number };
@@ -134,8 +137,8 @@ impl Parts {
 
     /// Allows more parts when half of them were read. `again` repeats what may have been lost.
     fn grant(&mut self, again: bool) {
-        if again || self.expected + WINDOW / 2 > self.granted {
-            self.granted = self.expected + WINDOW;
+        if again || self.expected.saturating_add(WINDOW / 2) > self.granted {
+            self.granted = self.expected.saturating_add(WINDOW);
             self.waiting.tell(Control::Credit(self.granted));
         }
     }
@@ -157,6 +160,12 @@ impl Parts {
         };
         if request.id.is_none() {
             return Ok(self.notifications.handle(request));
+        }
+        while self.answering.try_join_next().is_some() {}
+        let limit = self.waiting.settings().limits.in_flight;
+        if self.answering.len() >= limit {
+            let why = format!("the worker makes more than {limit} calls at once (limits.in_flight)");
+            return Err(CallError::Protocol(why.into()));
         }
         let answer = self.waiting.answer(payload.clone());
         let (control, worker) = (self.waiting.control(Control::Response), self.waiting.link());

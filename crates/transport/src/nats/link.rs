@@ -22,6 +22,9 @@ use super::token::Tokens;
 /// How long a reconnect waits at most after a failed attempt.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// How often the client asks whether the broker is there. It gives up when the third question has no answer.
+const PING: Duration = Duration::from_secs(5);
+
 /// How long the broker may take to return a message.
 const ROUND_TRIP: Duration = Duration::from_secs(5);
 
@@ -64,6 +67,7 @@ impl Link {
             .name("switchboard")
             .require_tls(address.is_secure)
             .connection_timeout(connect_time)
+            .ping_interval(PING)
             .reconnect_delay_callback(pause)
             // We make the subjects, and a broker would refuse others.
             .skip_subject_validation(true)
@@ -112,11 +116,6 @@ impl Link {
                 Err(CallError::Unreachable(text.into()))
             }
         }
-    }
-
-    /// Whether the last reconnect was that short a time ago.
-    pub(super) fn has_reconnected_within(&self, time: Duration) -> bool {
-        self.last_reconnect().is_some_and(|last| last.elapsed() < time)
     }
 
     /// Whether it was connected more than once.
@@ -216,10 +215,17 @@ impl Events {
         }
     }
 
-    /// The broker refused something. If it was a message of a call, the call ends.
+    /// The broker refused something. If it was a message of a call, the call ends. Without a subscription, no answer can arrive.
     fn refused(&self, text: &str) {
         tracing::warn!(broker = self.broker, error = text, "the NATS server refused something");
         let lower = text.to_ascii_lowercase();
+        if lower.contains("permissions violation for subscription to \"_inbox") {
+            let why = format!(
+                "the NATS server at {} does not allow this client to receive answers: {text}",
+                self.broker
+            );
+            self.inbox.fail(&CallError::CannotConnect(why.into()), true);
+        }
         let at = lower.find("permissions violation for publish to \"");
         let subject = at.and_then(|at| text[at..].split('"').nth(1));
         if let Some(subject) = subject {

@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Item,
     /// Something else from the handler: a notification, or a call to the caller.
     Push,
-    /// The worker is there. It has the number of the last part.
+    /// The worker is there. It carries the number of the last part.
     Beat,
     /// Nothing follows.
     End,

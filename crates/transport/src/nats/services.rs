@@ -20,6 +20,9 @@ const TYPES: &str = "io.nats.micro.v1.";
 /// The most endpoints that are listed, so that the list fits into a message.
 const ENDPOINTS: usize = 1000;
 
+/// How long the service may take to describe its methods.
+const DISCOVERY: Duration = Duration::from_secs(1);
+
 /// What a worker tells about itself.
 pub(super) struct Services {
     link: Arc<Link>,
@@ -27,6 +30,8 @@ pub(super) struct Services {
     /// The worker.
     id: String,
     counted: Arc<Counted>,
+    /// Whether callers need no credentials to see the methods.
+    is_open: bool,
     /// When it started, as the API writes times.
     started: String,
 }
@@ -70,10 +75,15 @@ impl Counted {
 }
 
 impl Services {
-    pub(super) fn new(link: Arc<Link>, service: Arc<dyn Service>, counted: Arc<Counted>) -> Arc<Services> {
+    pub(super) fn new(
+        link: Arc<Link>,
+        service: Arc<dyn Service>,
+        counted: Arc<Counted>,
+        is_open: bool,
+    ) -> Arc<Services> {
         let mut id = String::new();
         Tokens::default().next().write(&mut id);
-        Arc::new(Services { link, service, id, counted, started: now() })
+        Arc::new(Services { link, service, id, counted, is_open, started: now() })
     }
 
     /// Answers requests. Without permission for the subjects nothing arrives, and calls are served all the same.
@@ -146,7 +156,11 @@ impl Services {
 
     /// The methods that the service describes.
     async fn methods(&self) -> Vec<String> {
-        let reply = self.service.call(&Call::new("rpc.discover", None)).await;
+        if !self.is_open {
+            return Vec::new();
+        }
+        let discovering = self.service.call(&Call::new("rpc.discover", None));
+        let Ok(reply) = tokio::time::timeout(DISCOVERY, discovering).await else { return Vec::new() };
         let names = match &reply.outcome {
             Outcome::Value(document) => names(document).unwrap_or_default(),
             _ => Vec::new(),
@@ -185,7 +199,7 @@ fn now() -> String {
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time / 3600, time / 60 % 60, time % 60)
 }
 
-/// The date of a day that is so many after the first of January 1970.
+/// The date this many days after 1970-01-01.
 fn date(days: u64) -> (u64, u64, u64) {
     let is_leap =
         |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));

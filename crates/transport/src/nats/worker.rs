@@ -20,11 +20,14 @@ use super::headers;
 use super::link::Link;
 use super::part::{Kind, TIMEOUT, part_headers};
 use super::services::{Counted, Services};
-use super::subject::ANY;
+use super::subject::{ANY, LONGEST};
 use crate::server::ConnectionPermit;
 
 /// How many more messages are taken when a worker stops: more than may be on their way. Then fewer, while nothing arrives.
-const MARGINS: [u64; 4] = [2048, 256, 32, 4];
+const MARGINS: [u64; 5] = [2048, 256, 32, 4, 1];
+
+/// How many messages the client keeps for a worker at most.
+const QUEUE: usize = 1 << 16;
 
 /// How long a worker that stops waits for each of these.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -94,7 +97,8 @@ impl Worker {
         let session = Session::shared(Origin::new("nats"));
         session.set_account(Arc::clone(permit.account()));
         let any = format!("{}.{ANY}", link.address.service);
-        let services = Services::new(Arc::clone(&link), Arc::clone(permit.service()), counted);
+        let is_open = permit.settings().admission.is_none();
+        let services = Services::new(Arc::clone(&link), Arc::clone(permit.service()), counted, is_open);
         Worker {
             link,
             engine,
@@ -133,7 +137,7 @@ impl Worker {
         drop(describing);
         let last = Instant::now() + self.engine.settings().limits.drain_time;
         self.stage.send_replace(Stage::Draining);
-        self.drain(subscription).await;
+        drop(timeout_at(last, self.drain(subscription)).await);
         let done = async { while self.tasks.join_next().await.is_some() {} };
         if timeout_at(last, done).await.is_err() {
             self.stage.send_replace(Stage::Ending);
@@ -153,17 +157,22 @@ impl Worker {
     }
 
     /// Takes no more messages, without losing any. The broker's client cannot do this: it forgets a subscription before the last message
-    /// has arrived. But server and client count alike, so both can stop after the same message. Not after a reconnect, when the server
-    /// counts from the start: then a message that is on its way may be lost.
+    /// has arrived. But the server and the client count messages in the same way, so both can stop after the same one. Not after a
+    /// reconnect, when the server counts from the start: then a message that is on its way may be lost.
     async fn drain(&mut self, mut subscription: Subscriber) {
         let margins = if self.link.has_reconnected() { &[][..] } else { &MARGINS };
         for margin in margins {
+            // Both count what waits here as well.
+            for _ in 0..QUEUE {
+                let Some(Some(message)) = subscription.next().now_or_never() else { break };
+                self.receive(message);
+            }
             if subscription.unsubscribe_after(self.received + margin).await.is_err() {
                 return;
             }
-            let before = self.received;
+            let (before, until) = (self.received, Instant::now() + PATIENCE);
             loop {
-                match timeout(PATIENCE, subscription.next()).await {
+                match timeout_at(until, subscription.next()).await {
                     Ok(Some(message)) => self.receive(message),
                     Ok(None) => return,
                     Err(_) => break,
@@ -181,11 +190,17 @@ impl Worker {
 
     fn receive(&mut self, message: Message) {
         self.received += 1;
+        // Those that are done do not count.
+        while self.tasks.try_join_next().is_some() {}
         let Message { subject, reply, payload, headers, .. } = message;
+        if reply.as_ref().is_some_and(|reply| !self.may_reply_to(reply)) {
+            return;
+        }
         let cx = self.context(&subject, headers.as_ref());
-        let reply = reply.filter(|reply| self.may_reply_to(reply));
-        let arrival = self.engine.admit(&Arrival::request(&cx, "POST", "/", false));
-        match arrival {
+        if cx.get::<Refused>().is_some() {
+            return self.begin(payload, cx, reply);
+        }
+        match self.engine.admit(&Arrival::request(&cx, "POST", "/", false)) {
             None => self.begin(payload, cx, reply),
             Some(mut admission) => match (&mut admission).now_or_never() {
                 Some(Ok(cx)) => self.begin(payload, cx, reply),
@@ -255,13 +270,17 @@ impl Worker {
         cx
     }
 
-    /// Whether a caller may ask for an answer there. A subject of the server or of this service would let it act with our permissions.
+    /// Whether a caller may ask for an answer there. A subject of the server or of this service would let it act with our permissions,
+    /// and the server ends the connection of those who send a subject that is too long.
     fn may_reply_to(&self, reply: &Subject) -> bool {
         let service = &self.link.address.service;
         let is_own = reply.strip_prefix(&**service).is_some_and(|rest| rest.starts_with('.'));
-        let is_allowed = !reply.starts_with('$') && !is_own;
+        let is_allowed = !reply.starts_with('$') && !is_own && reply.len() <= LONGEST;
         if !is_allowed {
-            tracing::warn!(reply = reply.as_str(), "refused to answer to this subject");
+            tracing::warn!(
+                length = reply.len(),
+                "dropped a message: its answers may not go to the subject that it names"
+            );
         }
         is_allowed
     }
