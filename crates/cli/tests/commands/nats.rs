@@ -114,3 +114,13 @@ fn a_method_that_the_broker_forbids_fails_at_once() {
     assert!(code != Some(0) && said.contains("-32002") && said.contains("math.echo"), "{said}");
     fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn a_worker_that_may_not_subscribe_does_not_start() {
+    let (broker, path) = guarded(|rules| rules.replace(r#"subscribe: ["math.>", "#, "subscribe: ["));
+    let url = format!("{}/math", broker.url());
+    let refused = as_user(program(&["serve", "--listen", &url]), "worker").output().unwrap();
+    let (code, _, stderr) = parts(refused);
+    assert!(code != Some(0) && stderr.contains("refused a subscription"), "{stderr}");
+    fs::remove_file(path).unwrap();
+}

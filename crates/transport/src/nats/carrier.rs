@@ -43,7 +43,7 @@ impl Carrier for NatsCarrier {
             let failed = |text: String| ListenError::Broker(format!("cannot serve {}: {text}", link.address));
             let subscription = worker::subscribe(&link).await.map_err(failed)?;
             // The broker knows of the subscription when it has answered what was sent after it.
-            link.round_trip().await.map_err(failed)?;
+            link.ready().await.map_err(failed)?;
             Ok(Box::new(NatsListener::new(Arc::clone(&link), subscription)) as Box<dyn Listener>)
         })
     }

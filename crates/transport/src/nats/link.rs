@@ -35,6 +35,8 @@ pub(super) struct Link {
     pub(super) inbox: Arc<Inbox>,
     /// When it reconnected, if it did.
     reconnected: Arc<Mutex<Option<Instant>>>,
+    /// Why the broker refused a subscription, if it did.
+    refusal: Arc<OnceLock<String>>,
     receiving: JoinHandle<()>,
 }
 
@@ -51,10 +53,11 @@ impl Link {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (options, user) = auth::from_environment(variable).map_err(permanent)?;
         let inbox = Inbox::new(inbox_prefix(user.as_deref()));
-        let reconnected = Arc::default();
+        let (reconnected, refusal) = (Arc::default(), Arc::default());
         let events = Events {
             inbox: Arc::clone(&inbox),
             reconnected: Arc::clone(&reconnected),
+            refusal: Arc::clone(&refusal),
             connected: OnceLock::new(),
             broker: address.broker.clone(),
         };
@@ -104,7 +107,7 @@ impl Link {
                 }
             }
         });
-        Ok(Arc::new(Link { client, address, inbox, reconnected, receiving }))
+        Ok(Arc::new(Link { client, address, inbox, reconnected, refusal, receiving }))
     }
 
     /// Fails if there is no connection: the broker's client would send the message later, when it is of no use any more.
@@ -145,8 +148,15 @@ impl Link {
         self.client.publish_message(message).await.map_err(|error| self.unsent(&error, size))
     }
 
+    /// Waits until the broker has accepted the subscriptions. What it says about the first message is known when the second is back.
+    pub(super) async fn ready(&self) -> Result<(), String> {
+        self.round_trip().await?;
+        self.round_trip().await?;
+        self.refusal.get().map_or(Ok(()), |why| Err(why.clone()))
+    }
+
     /// Waits until the broker has seen everything that was sent before.
-    pub(super) async fn round_trip(&self) -> Result<(), String> {
+    async fn round_trip(&self) -> Result<(), String> {
         let opened = self.inbox.open("", "".into());
         let sent = self.client.publish(opened.subject.clone(), "".into()).await;
         sent.map_err(|error| error.to_string())?;
@@ -186,6 +196,7 @@ fn inbox_prefix(user: Option<&str>) -> String {
 struct Events {
     inbox: Arc<Inbox>,
     reconnected: Arc<Mutex<Option<Instant>>>,
+    refusal: Arc<OnceLock<String>>,
     /// Set when it was connected for the first time.
     connected: OnceLock<()>,
     broker: String,
@@ -219,12 +230,10 @@ impl Events {
     fn refused(&self, text: &str) {
         tracing::warn!(broker = self.broker, error = text, "the NATS server refused something");
         let lower = text.to_ascii_lowercase();
-        if lower.contains("permissions violation for subscription to \"_inbox") {
-            let why = format!(
-                "the NATS server at {} does not allow this client to receive answers: {text}",
-                self.broker
-            );
-            self.inbox.fail(&CallError::CannotConnect(why.into()), true);
+        if lower.contains("permissions violation for subscription to") && !lower.contains("\"$srv") {
+            let why = format!("the NATS server at {} refused a subscription: {text}", self.broker);
+            self.inbox.fail(&CallError::CannotConnect(why.clone().into()), true);
+            let _ = self.refusal.set(why);
         }
         let at = lower.find("permissions violation for publish to \"");
         let subject = at.and_then(|at| text[at..].split('"').nth(1));
