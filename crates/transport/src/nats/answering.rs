@@ -133,7 +133,7 @@ impl Answering {
         }
     }
 
-    /// Ends what is not to be finished at this stage of the worker: streams first, because most of them have no end.
+    /// Ends the calls that this stage does not wait for: streams first, because most of them never end.
     fn stop(&mut self, stage: Stage) {
         let ends = match stage {
             Stage::Working => false,

@@ -281,7 +281,7 @@ impl Waiting {
         let Some(message) = self.control(control) else { return };
         if let Err(message) = self.caller.link.try_publish(message) {
             let link = self.link();
-            // Without a runtime there is no connection either.
+            // If the runtime has ended, so has the connection.
             if let Ok(runtime) = Handle::try_current() {
                 runtime.spawn(async move { drop(link.publish(*message).await) });
             }

@@ -75,7 +75,7 @@ fn common(setup: &ConnectSetup) -> Metadata {
     setup.headers.iter().map(|(name, text)| (name.as_str(), value(text))).collect()
 }
 
-/// Without HTTP there are no headers to set.
+/// Headers can be set only with the feature `http`.
 #[cfg(not(feature = "http"))]
 fn common(_: &ConnectSetup) -> Metadata {
     Metadata::default()

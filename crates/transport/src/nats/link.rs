@@ -40,7 +40,7 @@ pub(super) struct Link {
     receiving: JoinHandle<()>,
 }
 
-/// Why there is no connection, and whether every other attempt would fail, too.
+/// Why connecting failed, and whether another attempt would fail as well.
 pub(super) struct NotConnected {
     pub(super) text: String,
     pub(super) is_permanent: bool,
@@ -110,7 +110,7 @@ impl Link {
         Ok(Arc::new(Link { client, address, inbox, reconnected, refusal, receiving }))
     }
 
-    /// Fails if there is no connection: the broker's client would send the message later, when it is of no use any more.
+    /// Fails while disconnected: the client would queue the message and send it too late.
     pub(super) fn check(&self) -> Result<(), CallError> {
         match self.client.connection_state() {
             State::Connected => Ok(()),

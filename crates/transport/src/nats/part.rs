@@ -54,7 +54,7 @@ pub(super) fn part_headers(number: u64, kind: Kind) -> HeaderMap {
     headers
 }
 
-/// Reads [`part_headers`]. None if there is no such header; an error if it makes no sense.
+/// Reads [`part_headers`]. None without that header; an error if it is invalid.
 pub(super) fn read_part(headers: Option<&HeaderMap>) -> Option<Result<(u64, Kind), ()>> {
     let value = headers?.get(PART)?.as_str();
     let (number, name) = value.split_once(' ').unwrap_or(("", ""));
