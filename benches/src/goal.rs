@@ -70,6 +70,19 @@ impl Goal {
         }
     }
 
+    /// A goal on how much a figure of `section` is above that of the subject `base`.
+    pub fn on_difference_of(name: &str, section: &Section, ratio: Ratio, limit: Limit) -> Self {
+        let Ratio { column, base } = ratio;
+        let above = |name| Some(section.figure(name, column)?.above(section.figure(base, column)?));
+        Self {
+            what: format!("{}: {}{column} above {base}", section.title, prefix(name)),
+            limit,
+            target: None,
+            ours: above(name),
+            floor: above(FLOOR),
+        }
+    }
+
     /// Whether we reach it, by the median over the rounds; none while we are not part of the run.
     pub fn is_met(&self) -> Option<bool> {
         let ours = self.ours.as_ref()?.median();

@@ -104,6 +104,31 @@ impl Load {
         }
         Ok(Run { requests, elapsed: start.elapsed() })
     }
+
+    /// Sends requests on the first connection at a fixed rate for `duration`, and returns how long each answer took, the fastest first.
+    ///
+    /// A request that is late because of the answer before it counts from when it was due. The thread sleeps between requests: timers of the
+    /// runtime are too coarse, and nothing else runs in it.
+    ///
+    /// # Errors
+    /// When there is no connection, it fails, an answer differs from the first one, or the server hangs.
+    pub async fn paced(&mut self, rate: u32, duration: Duration) -> io::Result<Vec<Duration>> {
+        let connection = self.connections.first_mut().ok_or(ErrorKind::NotConnected)?;
+        let each = Duration::from_secs(1) / rate;
+        let start = Instant::now();
+        let mut took = Vec::new();
+        let mut due = Duration::ZERO;
+        while due < duration {
+            let wait = due.saturating_sub(start.elapsed());
+            std::thread::sleep(wait);
+            let from = if wait.is_zero() { start + due } else { Instant::now() };
+            timeout(GRACE, connection.exchange_again()).await??;
+            took.push(from.elapsed());
+            due += each;
+        }
+        took.sort();
+        Ok(took)
+    }
 }
 
 #[derive(Debug)]

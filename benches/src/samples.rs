@@ -50,6 +50,11 @@ impl Samples {
     pub fn over(&self, base: &Self) -> Self {
         Self(self.0.iter().zip(&base.0).map(|(ours, theirs)| ours / theirs).collect())
     }
+
+    /// Round by round, how much this figure is above that of `base`.
+    pub fn above(&self, base: &Self) -> Self {
+        Self(self.0.iter().zip(&base.0).map(|(ours, theirs)| ours - theirs).collect())
+    }
 }
 
 impl From<f64> for Samples {

@@ -11,7 +11,7 @@ use crate::findings::Findings;
 use crate::goal::{Goal, Limit};
 use crate::load::Load;
 use crate::options::Options;
-use crate::report::{Ratio, Row, Section};
+use crate::report::{Ratio, Section};
 use crate::servers::{self, SHIPPED};
 use crate::workload::Workload;
 
@@ -30,6 +30,15 @@ const AGAINST_HAPROXY: Ratio = Ratio { column: "requests/s", base: "haproxy" };
 
 const CONNECTIONS: usize = 16;
 
+/// How many calls a second are sent to see what a gateway adds to the time that each takes.
+const PACE: u32 = 1_000;
+
+const MEDIAN: Ratio = Ratio { column: "p50 us", base: DIRECT };
+const SLOWEST: Ratio = Ratio { column: "p99 us", base: DIRECT };
+
+/// How much a gateway may add, in microseconds.
+const ADDED: [(Ratio, f64); 2] = [(MEDIAN, 100.0), (SLOWEST, 1_000.0)];
+
 /// Compares calls through gateways to one server: jsonrpsee's, and ours.
 ///
 /// # Errors
@@ -38,8 +47,8 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     let mut findings = Findings::default();
     let server = Server::start("jsonrpsee", options.workers)?;
     let (ws, http) = (format!("ws://{}", server.address), format!("http://{}", server.address));
-    let rows = through(options, "jsonrpsee", server, &[("gateway-ws", ws), ("gateway-http", http)])?;
-    let section = titled("jsonrpsee", rows);
+    let urls = [("gateway-ws", ws), ("gateway-http", http)];
+    let (section, paced) = through(options, "jsonrpsee", server, &urls)?;
     let mut goals = vec![
         Goal::on_ratio_of("gateway-ws", &section, RATE, Limit::AtLeast(DUPLEX)),
         Goal::on_ratio_of("gateway-http", &section, RATE, Limit::AtLeast(PLAIN)),
@@ -48,6 +57,12 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         goals.push(Goal::on_ratio_of("gateway-http", &section, AGAINST_HAPROXY, Limit::AtLeast(1.0)));
     }
     findings.add(section, goals);
+    let goals: Vec<Goal> = urls
+        .iter()
+        .flat_map(|(name, _)| ADDED.map(|(of, most)| (name, of, Limit::AtMost(most))))
+        .map(|(name, of, limit)| Goal::on_difference_of(name, &paced, of, limit))
+        .collect();
+    findings.add(paced, goals);
 
     let listen = ["--listen", "http://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0"];
     let server = Shipped::start("serve", &listen, options.workers)?;
@@ -57,22 +72,20 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         ("gateway-ws", format!("ws://{http}/ws")),
         ("gateway-http", format!("http://{http}/rpc")),
     ];
-    let rows = through(options, SHIPPED, server.into_server()?, &urls)?;
-    findings.add(titled(SHIPPED, rows), []);
+    let (section, paced) = through(options, SHIPPED, server.into_server()?, &urls)?;
+    findings.add(section, []);
+    findings.add(paced, []);
     Ok(findings)
 }
 
-fn titled(server: &str, rows: Vec<Row>) -> Section {
-    Section {
-        title: format!("{server} through a gateway, {CONNECTIONS} connections"),
-        columns: vec![RATE.column, "CPU us", LOAD],
-        ratios: vec![RATE],
-        rows,
-    }
-}
-
-/// Measures calls to this server, direct, through our gateway with these URLs, and through other proxies.
-fn through(options: &Options, name: &str, direct: Server, urls: &[(&str, String)]) -> io::Result<Vec<Row>> {
+/// Measures calls to this server, direct, through our gateway with these URLs, and through other proxies: as many as possible, and at a
+/// fixed rate.
+fn through(
+    options: &Options,
+    name: &str,
+    direct: Server,
+    urls: &[(&str, String)],
+) -> io::Result<(Section, Section)> {
     let folder = Folder::new()?;
     let http = direct.address.to_string();
     let mut proxies: Vec<(String, Server)> = Vec::new();
@@ -94,7 +107,7 @@ fn measure(
     backend: &str,
     direct: Server,
     proxies: Vec<(String, Server)>,
-) -> io::Result<Vec<Row>> {
+) -> io::Result<(Section, Section)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let workload = Workload::Add;
     let body = workload.body();
@@ -106,9 +119,28 @@ fn measure(
             .map_err(|error| io::Error::other(format!("{name}: {error}")))?;
         subjects.push((name, (server, load)));
     }
-    interleave(&mut subjects, options.rounds(), |(server, load)| {
+    let busy = interleave(&mut subjects, options.rounds(), |(server, load)| {
         runtime.block_on(round(server, load, options.network_round()))
-    })
+    })?;
+    let paced = interleave(&mut subjects, options.rounds(), |(_, load)| {
+        let took = runtime.block_on(load.paced(PACE, options.network_round()))?;
+        let at = |part: f64| took[(took.len() as f64 * part) as usize].as_secs_f64() * 1e6;
+        Ok(vec![at(0.5), at(0.99)])
+    })?;
+    Ok((
+        Section {
+            title: format!("{backend} through a gateway, {CONNECTIONS} connections"),
+            columns: vec![RATE.column, "CPU us", LOAD],
+            ratios: vec![RATE],
+            rows: busy,
+        },
+        Section {
+            title: format!("{backend} through a gateway, {PACE} calls a second"),
+            columns: vec![MEDIAN.column, SLOWEST.column],
+            ratios: Vec::new(),
+            rows: paced,
+        },
+    ))
 }
 
 fn ours(folder: &Folder, name: &str, url: &str) -> String {
