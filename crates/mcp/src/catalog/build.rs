@@ -29,6 +29,22 @@ pub(crate) struct Offers {
     pub(crate) resources: Vec<(Resource, Contents)>,
     /// Tools, prompts and resources that are not offered now.
     pub(crate) disabled: HashSet<String>,
+    /// Whether a name that is taken already is left out, instead of being an error.
+    pub(crate) is_lenient: bool,
+}
+
+impl Offers {
+    /// Takes out what was added under this name or URI, and returns whether there was anything. A service that offers more stays.
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
+        let before = self.services.len() + self.resources.len();
+        self.resources.retain(|(resource, _)| resource.uri != name);
+        self.services.retain(|service| {
+            let alone = Offers { services: vec![Arc::clone(service)], ..Offers::default() };
+            !build(&alone).is_ok_and(|catalog| catalog.offers_only(name))
+        });
+        self.disabled.remove(name);
+        before > self.services.len() + self.resources.len()
+    }
 }
 
 /// Builds the tables.
@@ -43,7 +59,8 @@ pub(crate) fn build(offers: &Offers) -> Result<Catalog, BuildError> {
         if !offers.disabled.contains(&resource.uri) {
             let value = ResourceEntry { resource: resource.clone(), source: Source::Fixed(contents.clone()) };
             let entry = Entry::new(resource.uri.clone(), value);
-            unique(catalog.resources.add(entry), &resource.uri)?;
+            let is_new = catalog.resources.add(entry);
+            unique(&mut catalog, offers, is_new, &resource.uri, "")?;
         }
     }
     catalog.tools.sort();
@@ -53,8 +70,20 @@ pub(crate) fn build(offers: &Offers) -> Result<Catalog, BuildError> {
     Ok(catalog)
 }
 
-fn unique(is_new: bool, key: &str) -> Result<(), BuildError> {
-    if is_new { Ok(()) } else { Err(BuildError::Duplicate(key.to_owned())) }
+/// What happens to an entry whose key may be taken.
+fn unique(
+    catalog: &mut Catalog,
+    offers: &Offers,
+    is_new: bool,
+    key: &str,
+    method: &str,
+) -> Result<(), BuildError> {
+    match (is_new, offers.is_lenient) {
+        (true, _) => {}
+        (false, true) => catalog.left_out.push((key.to_owned(), method.to_owned())),
+        (false, false) => return Err(BuildError::Duplicate(key.to_owned())),
+    }
+    Ok(())
 }
 
 fn add_service(
@@ -75,12 +104,14 @@ fn add_service(
         }
         if let Some(uri) = options.text("resource") {
             if !offers.disabled.contains(uri) {
-                add_resource(catalog, method, options, uri, handler)?;
+                let is_new = add_resource(catalog, method, options, uri, handler)?;
+                unique(catalog, offers, is_new, uri, &method.name)?;
             }
         } else if options.has("prompt") {
             let name = options.name(method);
             if !offers.disabled.contains(&name) {
-                add_prompt(catalog, method, options, &name, handler)?;
+                let is_new = add_prompt(catalog, method, options, &name, handler);
+                unique(catalog, offers, is_new, &name, &method.name)?;
             }
         } else if options.has("completes") {
             add_completions(catalog, description, method, options, &handler);
@@ -93,7 +124,8 @@ fn add_service(
             if let Some(tool) = relayed {
                 relayed::add_tool(catalog, tool, handler);
             } else {
-                add_tool(catalog, &description.definitions, method, options, &name, handler)?;
+                let is_new = add_tool(catalog, &description.definitions, method, options, &name, handler)?;
+                unique(catalog, offers, is_new, &name, &method.name)?;
             }
         }
     }
@@ -170,7 +202,7 @@ fn add_tool(
     options: Options<'_>,
     name: &str,
     handler: Handler,
-) -> Result<(), BuildError> {
+) -> Result<bool, BuildError> {
     let mut input = match method.params_schema() {
         Some(schema) => complete(&with_descriptions(schema, method), definitions),
         None => open_object(),
@@ -205,7 +237,7 @@ fn add_tool(
     };
     tool.execution = support.map(|support| ToolExecution { task_support: Some(support) });
     let entry = Entry::new(name, ToolEntry { tool, handler, output, task, headers });
-    unique(catalog.tools.add(entry), name)
+    Ok(catalog.tools.add(entry))
 }
 
 fn text_of(schema: &Value) -> Result<Json, BuildError> {
@@ -240,7 +272,7 @@ fn add_resource(
     options: Options<'_>,
     uri: &str,
     handler: Handler,
-) -> Result<(), BuildError> {
+) -> Result<bool, BuildError> {
     let template = UriTemplate::parse(uri).map_err(|error| BuildError::Template(error.to_string()))?;
     let name = options.owned("name").unwrap_or_else(|| method.name.clone());
     if template.has_variables() {
@@ -250,7 +282,7 @@ fn add_resource(
         shown.mime_type = options.owned("mimeType");
         shown.icons = options.icons();
         let entry = Entry::new(uri, TemplateEntry { shown, template, handler, is_relayed: false });
-        return unique(catalog.templates.add(entry), uri);
+        return Ok(catalog.templates.add(entry));
     }
     let mut resource = Resource::new(uri, name);
     resource.title = options.owned("title");
@@ -258,7 +290,7 @@ fn add_resource(
     resource.mime_type = options.owned("mimeType");
     resource.icons = options.icons();
     let entry = Entry::new(uri, ResourceEntry { resource, source: Source::Method(handler) });
-    unique(catalog.resources.add(entry), uri)
+    Ok(catalog.resources.add(entry))
 }
 
 fn add_prompt(
@@ -267,7 +299,7 @@ fn add_prompt(
     options: Options<'_>,
     name: &str,
     handler: Handler,
-) -> Result<(), BuildError> {
+) -> bool {
     let mut prompt = Prompt::new(name);
     prompt.title = options.owned("title");
     prompt.description = documentation(method);
@@ -279,7 +311,7 @@ fn add_prompt(
         prompt.arguments.push(argument);
     }
     let entry = Entry::new(name, PromptEntry { prompt, handler, relayed: None });
-    unique(catalog.prompts.add(entry), name)
+    catalog.prompts.add(entry)
 }
 
 /// Registers a method that completes arguments of other methods: pairs of a method in the same namespace and its parameter.

@@ -34,6 +34,17 @@ pub(crate) struct Catalog {
     pub(crate) completions: HashMap<(String, String), Handler>,
     /// The methods that read resources of other servers, also such as they do not list.
     pub(crate) readers: Vec<Handler>,
+    /// What a lenient server does not offer, because its name or URI is taken: that, and the method.
+    pub(crate) left_out: Vec<(String, String)>,
+}
+
+impl Catalog {
+    /// Whether there is an entry with this key, and nothing else.
+    fn offers_only(&self, key: &str) -> bool {
+        let named = self.tools.by_key.keys().chain(self.prompts.by_key.keys());
+        let mut keys = named.chain(self.resources.by_key.keys()).chain(self.templates.by_key.keys());
+        keys.next().is_some_and(|only| only == key) && keys.next().is_none()
+    }
 }
 
 /// Entries in a fixed order, found by their keys.

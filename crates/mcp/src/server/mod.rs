@@ -76,7 +76,6 @@ pub(crate) struct Shared {
     pub(crate) tasks: Tasks,
 }
 
-#[derive(Default)]
 struct Editing {
     offers: Offers,
     /// Why the methods that the server was made from cannot be offered.
@@ -90,13 +89,24 @@ impl Server {
     /// names start with `rpc.` are kept out.
     #[must_use]
     pub fn new(service: impl Describe) -> Server {
+        Server::offers(Offers::default()).and(service)
+    }
+
+    /// The same for methods of other servers, whose names cannot be changed here: a method that would become a tool, resource or prompt
+    /// of a name that is taken is left out and logged, instead of being an error.
+    #[must_use]
+    pub fn forwarding(service: impl Describe) -> Server {
+        Server::offers(Offers { is_lenient: true, ..Offers::default() }).and(service)
+    }
+
+    fn offers(offers: Offers) -> Server {
         let shared = Shared {
             snapshot: ArcSwap::from_pointee(Snapshot::default()),
-            editing: Mutex::default(),
+            editing: Mutex::new(Editing { offers, fault: None }),
             subscribers: Subscribers::default(),
             tasks: Tasks::default(),
         };
-        Server(Arc::new(shared)).and(service)
+        Server(Arc::new(shared))
     }
 
     /// Adds the methods of another service.
@@ -210,6 +220,14 @@ impl Server {
         let mut snapshot = Snapshot::clone(&before);
         snapshot.offer(&offers)?;
         let changes = snapshot.changes_since(&before);
+        let known = &before.catalog.left_out;
+        for (name, method) in snapshot.catalog.left_out.iter().filter(|pair| !known.contains(pair)) {
+            tracing::warn!(
+                name,
+                method,
+                "this method is not offered over MCP: another one has its name there"
+            );
+        }
         self.0.snapshot.store(Arc::new(snapshot));
         editing.offers = offers;
         drop(editing);
@@ -256,6 +274,16 @@ impl Server {
         })?;
         self.updated(&uri);
         Ok(())
+    }
+
+    /// Removes what was [added](Server::add) or [set](Server::set_resource) under this name or URI, and returns whether there was
+    /// anything. Something else may then be added under it. Single methods of a service with several can only be
+    /// [disabled](Server::disable).
+    pub fn remove(&self, name: &str) -> bool {
+        let mut is_removed = false;
+        // Fewer entries cannot collide.
+        let _ = self.change(|offers| is_removed = offers.remove(name));
+        is_removed
     }
 
     /// Stops offering a tool, prompt or resource, by its name or URI, until it is [enabled](Server::enable).

@@ -1,6 +1,8 @@
 //! Changes that sessions hear of.
 
 use serde_json::json;
+use switchboard_core::Router;
+use switchboard_mcp::Server;
 use switchboard_mcp::model::{Contents, Resource};
 
 use crate::client::Client;
@@ -33,6 +35,40 @@ async fn sessions_that_have_begun_hear_of_changed_lists() {
     server.enable("math_add").unwrap();
     assert!(server.add(text_tool("new", |_, _| async { Ok(String::new()) })).is_err());
     client.is_silent().await;
+}
+
+// MCP-T-08
+#[tokio::test(start_paused = true)]
+async fn what_was_removed_can_be_added_again_with_another_definition() {
+    let server = server([add()]);
+    let mut client = Client::session(&server, "2025-06-18", json!({})).await;
+    client.is_silent().await;
+    server.add(text_tool("new", |_, _| async { Ok("first".to_owned()) })).unwrap();
+    client.notification("notifications/tools/list_changed").await;
+    assert!(server.remove("new"));
+    client.notification("notifications/tools/list_changed").await;
+    assert_eq!(client.ask("tools/call", json!({"name": "new"})).await["error"]["code"], -32602);
+    assert!(!server.remove("new"));
+    server.add(text_tool("new", |_, _| async { Ok("second".to_owned()) })).unwrap();
+    client.notification("notifications/tools/list_changed").await;
+    let called = client.ask("tools/call", json!({"name": "new"})).await;
+    assert_eq!(called["result"]["content"][0]["text"], "second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_methods_of_another_server_with_one_name_the_first_is_a_tool() {
+    let methods = || {
+        let answer = |text: &'static str| move |_, _| async move { Ok(text.to_owned()) };
+        let router =
+            Router::builder().add(text_tool("a.b", answer("dot"))).add(text_tool("a/b", answer("slash")));
+        router.add(add()).build().unwrap()
+    };
+    assert!(Server::new(methods()).service().is_err());
+    let server = Server::forwarding(methods());
+    assert_eq!(server.tools().len(), 2);
+    let mut client = Client::session(&server, "2025-06-18", json!({})).await;
+    let called = client.ask("tools/call", json!({"name": "a_b"})).await;
+    assert_eq!(called["result"]["content"][0]["text"], "dot");
 }
 
 // MCP-L-05, MCP-L-06

@@ -101,6 +101,24 @@ async fn a_client_that_was_cut_off_gets_the_rest_of_its_stream_and_of_no_other()
     assert!(again.event().await.is_none());
 }
 
+// MCP-HTTP-06
+#[tokio::test]
+async fn two_clients_in_one_session_with_equal_ids_get_their_own_answers() {
+    let (gated, open) = gated();
+    let serving = serve(&server([gated, add()])).await;
+    let one = Client::session(serving.address, "2025-11-25", json!({})).await;
+    let two = one.clone();
+    let mut slow = one.post(&call("gated")).await;
+    first(&mut slow).await;
+    let sum = request("tools/call", json!({"name": "math_add", "arguments": {"a": 2, "b": 3}}));
+    assert_eq!(sum["id"], call("gated")["id"]);
+    let quick = two.post(&sum).await.answer().await;
+    assert_eq!(text(&quick["result"]), "5");
+    open.send(true).unwrap();
+    assert_eq!(slow.message().await["params"]["progress"], 2);
+    assert_eq!(text(&slow.message().await["result"]), "done");
+}
+
 // MCP-HTTP-10
 #[tokio::test]
 async fn an_event_of_another_session_resumes_nothing() {
