@@ -198,7 +198,8 @@ impl Bench {
         self.last += 1;
         let id = self.last.to_string();
         let good = line.framed(self.good(&id).as_bytes());
-        let deadline = Instant::now() + self.time();
+        let time = if line.is_heard() || self.silences >= USED_TO { self.time() } else { self.patience() };
+        let deadline = Instant::now() + time;
         // Writing must not wait for reading, so each part is small or the server reads it.
         let sent = timeout_at(deadline, async {
             line.send_raw(bytes).await?;

@@ -101,7 +101,7 @@ pub(crate) async fn one(bench: &mut Bench, case: &Case, watch: &mut Watch) -> Fi
         return finding;
     }
     // Each wait in it has its own limit; this one is for their sum.
-    let limit = bench.timeout * 4 + Duration::from_secs(2);
+    let limit = bench.timeout * 3 + bench.patience() + Duration::from_secs(2);
     let late = || (Verdict::Fail, format!("the case did not end within {limit:?}"), String::new());
     let tried = timeout(limit, try_it(bench, case, watch)).await;
     (finding.verdict, finding.came, finding.note) = tried.unwrap_or_else(|_| late());

@@ -22,6 +22,7 @@ pub(crate) struct Line {
     raw: Raw,
     form: Form,
     is_ended: bool,
+    is_heard: bool,
     /// Whether the server knows that no more input follows.
     is_finished: bool,
     tap: Option<Tap>,
@@ -68,7 +69,7 @@ impl Line {
         };
         let deaths = endpoint.deaths.clone();
         let noise = endpoint.noise.clone();
-        Ok(Line { raw, form, is_ended: false, is_finished: false, tap, deaths, noise })
+        Ok(Line { raw, form, is_ended: false, is_heard: false, is_finished: false, tap, deaths, noise })
     }
 
     /// Sends one message.
@@ -112,6 +113,11 @@ impl Line {
         self.raw.shutdown().await
     }
 
+    /// Whether the server has sent anything yet: until then it may still be starting.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.is_heard
+    }
+
     /// Looks whether the program behind it has ended.
     pub(crate) fn look(&mut self) {
         if let Some(ended) = self.raw.has_ended() {
@@ -127,6 +133,7 @@ impl Line {
         {
             received = self.read().await;
         }
+        self.is_heard = true;
         match (&self.tap, &received) {
             (Some(tap), Received::Message(message)) => shown::bytes(tap, Direction::Received, message),
             (Some(tap), Received::Closed(_)) => {
