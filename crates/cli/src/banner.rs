@@ -69,7 +69,10 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
         }
         match methods.iter().any(|method| method.name == "math/add") {
             true => examples(&mut text, &url),
-            false => line(&mut text, format_args!("  switchboard discover {}", quoted(&url))),
+            false => {
+                line(&mut text, format_args!("  switchboard discover {}", quoted(&url)));
+                line(&mut text, format_args!("  switchboard call {} {}", quoted(&url), example(methods)));
+            }
         }
     }
     if urls.iter().any(|url| ["https:", "wss:", "tls:"].iter().any(|secure| url.starts_with(secure))) {
@@ -93,6 +96,14 @@ fn examples(text: &mut String, url: &str) {
         let socket = scheme.replace("http", "ws");
         line(text, format_args!("  switchboard call {socket}://{place}/ws ticks count=3"));
     }
+}
+
+/// A method and what it requires, for `switchboard call`.
+fn example(methods: &[MethodDescription]) -> String {
+    let Some(method) = methods.first() else { return "METHOD".to_owned() };
+    let required = method.params.iter().flatten().filter(|param| param.is_required);
+    let params = required.map(|param| format!(" {}", quoted(&format!("{}=VALUE", param.name))));
+    visible(&format!("{}{}", quoted(&method.name), params.collect::<String>()))
 }
 
 impl Banner<'_> {

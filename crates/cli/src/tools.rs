@@ -33,7 +33,8 @@ impl Tools {
     ) -> Tools {
         let mut about = Implementation::new("switchboard", env!("CARGO_PKG_VERSION"));
         about.title = Some("Switchboard".to_owned());
-        let server = Server::new(methods)
+        // Of a gateway or an adapter, whose names others chose.
+        let server = Server::forwarding(methods)
             .described(about)
             .call_time(config.timeout)
             .visible_methods(move |method, cx| is_visible(cx, method));
@@ -92,7 +93,7 @@ fn wrong(error: BuildError) -> Failure {
 
 /// Names the tools in the document: `"x-mcp": { "tool": "math_add" }`.
 pub(crate) fn documented(generator: Generator, methods: impl Describe) -> Generator {
-    let tools = Server::new(methods).tools();
+    let tools = Server::forwarding(methods).tools();
     tools.into_iter().fold(generator, |generator, (tool, method)| {
         generator.extension(method, "x-mcp", json!({ "tool": tool }))
     })

@@ -4,7 +4,7 @@ use clap::ArgMatches;
 
 use super::overlay::given;
 use super::tree::{Node, Place};
-use super::upstream_keys::UPSTREAM;
+use super::upstream_flags;
 use super::upstreams::is_name;
 use crate::failure::Failure;
 
@@ -17,7 +17,7 @@ pub(super) fn upstreams(arguments: &[String], options: &ArgMatches) -> Result<Ve
     let mut values = of_arguments(arguments)?;
     let names: Vec<&str> =
         arguments.iter().map(|argument| name_and_url(argument).0.unwrap_or(UNNAMED)).collect();
-    for key in UPSTREAM.keys.iter().filter(|key| !key.flag.is_empty()) {
+    for key in upstream_flags() {
         let Some(node) = given(options, key) else { continue };
         if names.is_empty() {
             let advice = format!("for those of the file, use --set upstream.NAME.{}=VALUE", key.path);

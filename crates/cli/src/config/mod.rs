@@ -65,6 +65,7 @@ use crate::failure::Failure;
 
 pub(crate) use self::health::HealthConfig;
 pub(crate) use self::in_use::{ConfigRecord, InUse, Reloaded};
+pub(crate) use self::key::{Key, Kind};
 pub(crate) use self::live::{Live, Stack};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::nodes::NodeConfig;
@@ -77,7 +78,6 @@ pub(crate) use self::upstreams::{Balance, Pin, Profile, Sessions, Sticky, Upstre
 pub(crate) use self::watching::reload;
 
 use self::faults::Fault;
-use self::key::Key;
 use self::policies::UpstreamNames;
 use self::reader::Reader;
 use self::source::Source;
@@ -87,6 +87,11 @@ use self::tree::{Entry, Table};
 #[cfg(test)]
 pub(crate) fn flags() -> impl Iterator<Item = &'static str> {
     keys::KEYS.iter().map(|key| key.flag).filter(|flag| !flag.is_empty())
+}
+
+/// The keys of an upstream that options of `switchboard gateway` set.
+pub(crate) fn upstream_flags() -> impl Iterator<Item = &'static Key> {
+    upstream_keys::UPSTREAM.keys.iter().filter(|key| !key.flag.is_empty())
 }
 
 /// Where a configuration comes from, so that it can be read again.

@@ -20,6 +20,7 @@ pub(crate) fn shown(gate: &Gate) -> String {
         gate.upstreams.iter().map(|one| name(&one.prefix, &one.name).chars().count()).max().unwrap_or(0);
     for upstream in &gate.upstreams {
         let methods = match upstream.methods() {
+            0 if upstream.silence().is_some() => "no answer yet".to_owned(),
             0 => "methods unknown".to_owned(),
             1 => "1 method".to_owned(),
             count => format!("{count} methods"),
@@ -34,6 +35,9 @@ pub(crate) fn shown(gate: &Gate) -> String {
             }
         }
         text.push('\n');
+        if let Some(why) = upstream.silence() {
+            text.push_str(&format!("  {:width$}  {BAD}{}{BAD:#}\n", "", visible(why)));
+        }
     }
     text
 }

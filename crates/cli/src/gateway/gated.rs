@@ -244,6 +244,7 @@ async fn describe(upstreams: &[Upstream]) -> Result<(), Failure> {
             let what = format!("the upstream {} is required, but {failed}", upstream.name);
             return Err(Failure::new(Exit::Unreachable, what));
         }
+        upstream.is_silent(failed);
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod gated;
 mod mcp;
 mod metrics;
 mod nodes;
+mod options;
 mod pins;
 mod policies;
 mod routes;
@@ -19,6 +20,7 @@ use switchboard::Description;
 pub(crate) use self::banner::shown;
 pub(crate) use self::gated::{Gate, Gated};
 pub(crate) use self::metrics::metered;
+use self::options::UpstreamOptions;
 pub(crate) use self::pins::ToolRecord;
 pub(crate) use self::upstreams::{Upstream, fingerprint};
 use crate::config::{Config, Origin};
@@ -40,8 +42,8 @@ Examples:
 
 const LONG: &str = "\
 Calls cross from any transport to any other, with their params and results unchanged. A program (`exec:`) is started once for each client \
-that keeps a connection, and once for all others. MCP servers have a session for each client, other servers one connection for all clients. `--set upstream.NAME.sessions=per-client` \
-and `=shared` change that.
+that keeps a connection, and once for all others. MCP servers have a session for each client, other servers one connection for all clients. `--sessions per-client` \
+and `--sessions shared` change that.
 
 The configuration file has more: several servers for one upstream, health checks, retries, caches, routes. `switchboard config schema` \
 describes every key. On SIGHUP, or when the file changes, new calls use the new upstreams and routes. SIGUSR2 starts a new process, \
@@ -54,13 +56,15 @@ for example after an upgrade, which takes over without refusing connections.";
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
 )]
 pub(crate) struct GatewayCommand {
-    /// Server to forward calls to: a URL with the scheme http, https, ws, wss, tcp, tls, unix or exec. With a name, as in `math=URL`, its
-    /// methods get the prefix `math/`.
+    /// Server to forward calls to: a URL with the scheme http, https, ws, wss, tcp, tls, unix, nats or exec, `mock:OPENRPC` to make up
+    /// answers from an OpenRPC document, or `demo:`. With a name, as in `math=URL`, its methods get the prefix `math/`.
     #[arg(value_name = "[NAME=]URL")]
     upstreams: Vec<String>,
     /// Check the configuration and exit.
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    upstream: UpstreamOptions,
     #[command(flatten)]
     options: ServingOptions,
 }
@@ -68,7 +72,7 @@ pub(crate) struct GatewayCommand {
 impl GatewayCommand {
     /// Runs the command with these arguments.
     pub(crate) fn run(self, arguments: &ArgMatches) -> Result<(), Failure> {
-        let GatewayCommand { upstreams, check, options } = self;
+        let GatewayCommand { upstreams, check, options, .. } = self;
         let origin = Origin::for_gateway(options.config.clone(), arguments, &upstreams)?;
         if check {
             let config = origin.load(&Description::default())?;

@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use switchboard::access::Pattern;
 use switchboard::cache::CacheNumbers;
@@ -38,6 +38,8 @@ pub(crate) struct Upstream {
     /// What its tools said when they were approved, and say now, for an MCP server.
     pub(super) pinned: Option<Arc<Pinned>>,
     known: Known,
+    /// Why it did not describe its methods when it was first asked.
+    silence: Arc<OnceLock<String>>,
 }
 
 /// Tells upstreams with the same name apart.
@@ -99,6 +101,7 @@ impl Upstream {
             pinned,
             pool,
             known,
+            silence: Arc::default(),
         })
     }
 
@@ -162,6 +165,16 @@ impl Upstream {
             Ok(()) | Err(RemoteError::Undescribed | RemoteError::Call(CallError::Rejected(_))) => Ok(()),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Remembers why it did not describe its methods at first.
+    pub(super) fn is_silent(&self, why: String) {
+        let _ = self.silence.set(why);
+    }
+
+    /// Why its methods are unknown, if it was asked in vain and has not described them since.
+    pub(super) fn silence(&self) -> Option<&str> {
+        self.silence.get().filter(|_| self.methods() == 0).map(String::as_str)
     }
 
     /// How many methods it describes.

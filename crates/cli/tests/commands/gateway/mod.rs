@@ -114,7 +114,8 @@ fn the_banner_shows_what_is_behind() {
     };
     assert!(banner.contains("\nUpstreams\n"), "{banner}");
     assert!(line("web/ ").contains(" methods ") && line("web/ ").contains(&server.url()), "{banner}");
-    assert!(line("gone/ ").contains("methods unknown"), "{banner}");
+    assert!(line("gone/ ").contains("no answer yet"), "{banner}");
+    assert!(line("nothing is listening on").contains(&dead["http://".len()..]), "{banner}");
     assert!(line("tool/ ").contains("exec:"), "{banner}");
     assert!(banner.contains("web/math/add(a, b)") && banner.contains("tool/math/add(a, b)"), "{banner}");
 }
