@@ -10,7 +10,7 @@ use switchboard::mcp::adapt::{Methods, Sessions};
 use switchboard::{
     Call, CallError, Describe, Dial, Dialect, ErrorObject, MethodDescription, ReplyFuture, Schemas, Service,
 };
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use super::pins::Pinned;
@@ -73,6 +73,8 @@ type OnUpdate = Box<dyn Fn(&str) + Send + Sync>;
 struct Shared {
     methods: ArcSwapOption<Methods>,
     changes: watch::Sender<()>,
+    /// A client heard in its own session that the lists have changed.
+    is_outdated: Notify,
     on_update: OnceLock<OnUpdate>,
     /// Why there is no connection yet.
     failed: watch::Sender<Option<String>>,
@@ -86,8 +88,25 @@ impl McpServer {
         let link = reach.link.clone().with_idle(None).with_lifetime(None);
         let lasting = Reach { link, ..reach.clone() };
         let connecting = tokio::spawn(follow(lasting, Arc::clone(&shared))).abort_handle();
-        let sessions =
-            is_per_client.then(|| Sessions::new(move |connector| reach.clone().connect(connector)));
+        let told = Arc::downgrade(&shared);
+        let begin = move |connector| {
+            let (reach, told) = (reach.clone(), told.clone());
+            async move {
+                let methods = reach.connect(connector).await?;
+                if let Some(shared) = told.upgrade()
+                    && shared.methods.load().as_ref().is_some_and(|known| !known.is_listed_like(&methods))
+                {
+                    shared.is_outdated.notify_one();
+                }
+                methods.on_change(move || {
+                    if let Some(shared) = told.upgrade() {
+                        shared.is_outdated.notify_one();
+                    }
+                });
+                Ok(methods)
+            }
+        };
+        let sessions = is_per_client.then(|| Sessions::new(begin));
         McpServer(Arc::new(Inner { shared, connecting, is_http, sessions }))
     }
 
@@ -168,7 +187,7 @@ async fn follow(reach: Reach, shared: Arc<Shared>) {
         };
         tokio::select! {
             true = approved => { shared.changes.send_replace(()); }
-            () = tokio::time::sleep(AGAIN) => {
+            _ = tokio::time::timeout(AGAIN, shared.is_outdated.notified()) => {
                 if let Err(error) = methods.refresh().await {
                     tracing::debug!(%error, "the MCP server did not list its tools again");
                 }

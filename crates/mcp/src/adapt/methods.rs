@@ -119,6 +119,12 @@ impl Methods {
         Ok(())
     }
 
+    /// Whether the server lists the same tools, resources and prompts in both sessions, as far as is known.
+    #[must_use]
+    pub fn is_listed_like(&self, other: &Methods) -> bool {
+        self.0.listed.load().as_ref() == other.0.listed.load().as_ref()
+    }
+
     /// Calls this function when the methods have changed: what was made from their description has to be made again.
     pub fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
         self.0.on_change.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(change));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::children::is_alive;
-use super::{Agent, Behind, call, text, until};
+use super::{Agent, Behind, all_tools, call, text, tool, until, write_tools};
 
 #[test]
 fn each_agent_has_its_own_process_which_ends_with_its_session() {
@@ -39,6 +39,18 @@ fn a_process_that_crashes_is_not_noticed_by_other_agents() {
     assert_eq!(count(&mut two), "2");
     // It is started again for the agent that needs it.
     assert_eq!(count(&mut one), "1");
+}
+
+#[test]
+fn lists_that_change_in_the_session_of_one_agent_change_for_all() {
+    let behind = Behind::new("lists", "", "");
+    let (mut one, mut two) = (Agent::new(&behind.url()), Agent::new(&behind.url()));
+    let mut tools = all_tools();
+    tools.as_array_mut().unwrap().push(tool("fresh", "A tool that was not there."));
+    write_tools(&behind.folder, &tools);
+    // The shared session, which describes the tools, is not told.
+    one.call("t_changed", &json!({}));
+    until("the new tool is listed", || two.tools().iter().any(|tool| tool == "t_fresh").then_some(()));
 }
 
 #[test]
