@@ -30,7 +30,8 @@ use crate::subscription::Subscription;
 
 /// A remote service behind a transport, which also accepts several calls at once.
 pub trait Remote: Service {
-    /// Sends calls as one batch; returns one reply for each, in the order of the calls.
+    /// Sends calls as one batch; returns one reply for each, in the order of the calls. A single error for the whole batch is marked
+    /// ([`Extra::is_for_batch`](crate::Extra::is_for_batch)).
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>;
 
     /// Waits until the peer is closed, and returns the reason. If each call uses its own connection, this never completes.

@@ -63,6 +63,8 @@ pub struct Extra {
     pub members: Option<Json>,
     /// The text of the error as it was received, if there are members beside it. It is not sent.
     pub error: Option<Json>,
+    /// Whether the server answered a whole batch with this one error, as servers do that refuse it. It is not sent.
+    pub is_for_batch: bool,
 }
 
 impl Extra {

@@ -26,8 +26,8 @@ pub(crate) const ATTEMPTS: &str = "switchboard-attempts";
 
 /// When a call of a [`Pool`] is sent again.
 ///
-/// A call that certainly did not run is always sent again. A call that may have run is sent again only if its method is safe to repeat, or
-/// its caller says so ([`Call::repeatable`]).
+/// A call that was certainly not sent is always sent again. A call that may have run is sent again only if its method is safe to repeat, or
+/// its caller says so ([`Call::repeatable`]). An error that the server sent never says that the call did not run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Retry {
@@ -124,7 +124,9 @@ impl Inner {
         match failure {
             Failure::Unsent => true,
             // Nobody hears of a notification that ran twice.
-            Failure::MayHaveRun => !call.is_notification() && self.is_safe(call),
+            Failure::MayHaveRun | Failure::ShuttingDown | Failure::Answered => {
+                !call.is_notification() && self.is_safe(call)
+            }
         }
     }
 
@@ -176,7 +178,7 @@ impl Inner {
             let next = self.pool.call_one(call, &mut tried).await;
             sent += 1;
             // Once a call may have run, no later failure may say that it did not.
-            let is_worse = Failure::of(&next) == Some(Failure::Unsent) && failure == Failure::MayHaveRun;
+            let is_worse = Failure::of(&next) == Some(Failure::Unsent) && failure != Failure::Unsent;
             if !is_worse {
                 reply = next;
             }

@@ -2,17 +2,21 @@
 
 use switchboard_core::{CallError, Code, ErrorObject, Outcome, Reply};
 
-/// A reply that counts against its server.
+/// A reply that may be better from another server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The call certainly did not run, so it can be made again.
     Unsent,
-    /// The call may have run.
+    /// The call may have run, because its server or the connection broke.
     MayHaveRun,
+    /// The server is shutting down. It says so to calls that it refuses, and to calls that it no longer waits for, which have run.
+    ShuttingDown,
+    /// The server answered with an error that may be its own fault, or that of the method or the caller. The call may have run.
+    Answered,
 }
 
 impl Failure {
-    /// How a server failed, if it did. An ordinary error of a method is not a failure.
+    /// How a call failed, if it did. An ordinary error of a method is not a failure.
     pub(crate) fn of(reply: &Reply) -> Option<Failure> {
         let Outcome::Error(error) = &reply.outcome else { return None };
         match error.local() {
@@ -35,11 +39,13 @@ impl Failure {
         }
     }
 
+    /// A code never says that a call did not run: the same code may come from the method.
     fn of_code(error: &ErrorObject) -> Option<Failure> {
         match error.code {
-            // A server that is shutting down or that is over its limits refuses calls before they run.
-            Code::SHUTTING_DOWN | Code::OVER_LIMIT => Some(Failure::Unsent),
-            Code::INTERNAL_ERROR | Code::TIMED_OUT | Code::UPSTREAM_FAILED => Some(Failure::MayHaveRun),
+            Code::SHUTTING_DOWN => Some(Failure::ShuttingDown),
+            Code::OVER_LIMIT | Code::INTERNAL_ERROR | Code::TIMED_OUT | Code::UPSTREAM_FAILED => {
+                Some(Failure::Answered)
+            }
             _ => None,
         }
     }
@@ -61,8 +67,9 @@ mod tests {
         check(local(CallError::Closed("gone".into())), Some(Failure::MayHaveRun));
         check(local(CallError::TimedOut), Some(Failure::MayHaveRun));
         check(local(CallError::Cancelled), None);
-        check(code(Code::SHUTTING_DOWN), Some(Failure::Unsent));
-        check(code(Code::INTERNAL_ERROR), Some(Failure::MayHaveRun));
+        check(code(Code::SHUTTING_DOWN), Some(Failure::ShuttingDown));
+        check(code(Code::OVER_LIMIT), Some(Failure::Answered));
+        check(code(Code::INTERNAL_ERROR), Some(Failure::Answered));
         check(code(Code::INVALID_PARAMS), None);
         check(code(Code(-32099)), None);
         check(Reply::value(switchboard_core::Json::TRUE), None);

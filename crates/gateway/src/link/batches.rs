@@ -4,7 +4,6 @@
 //! the same server together are sent together.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,14 +13,18 @@ use switchboard_core::{
     AllowedNames, Call, CallError, Code, Context, Outcome, Peer, Remote, Reply, ReplyFuture, Service,
 };
 use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// How long a server is sent no batches of a size that it has refused.
+const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// How far deadlines of calls may be apart that share a request, which has one.
 const APART: Duration = Duration::from_millis(100);
 
 /// An observer that marks the calls of a batch, so that a [`Link`](super::Link) to a server over HTTP sends them as a batch.
 ///
-/// Calls that want a stream or progress, or that differ in metadata or deadline, are sent alone. If a server refuses a batch (-32600), its
-/// calls are sent one by one, and further batches of that size, too.
+/// Calls that want a stream or progress, or that differ in metadata or deadline, are sent alone. If a server answers a whole batch with the
+/// error -32600, it has refused it: its calls are sent one by one, and further batches of that size, too, for a minute.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Batches;
 
@@ -69,13 +72,13 @@ pub(super) struct Batching(Arc<Server>);
 
 struct Server {
     peer: Peer,
-    /// How many calls the smallest batch had that it refused.
-    refused: AtomicUsize,
+    /// How many calls the smallest batch had that it refused, and when it refused one last.
+    refused: Mutex<Option<(usize, Instant)>>,
 }
 
 impl Batching {
     pub(super) fn around(peer: Peer) -> Peer {
-        Peer::new(Batching(Arc::new(Server { peer, refused: AtomicUsize::new(usize::MAX) })))
+        Peer::new(Batching(Arc::new(Server { peer, refused: Mutex::default() })))
     }
 }
 
@@ -148,7 +151,7 @@ impl Server {
 
     async fn send_all(&self, mut waiting: Vec<Waiting>) {
         let size = waiting.len();
-        let can_be_batch = size > 1 && size < self.refused.load(Ordering::Relaxed);
+        let can_be_batch = size > 1 && self.takes(size);
         let answered = if can_be_batch { self.send_batch(&mut waiting).await } else { Answered::Refused };
         match answered {
             Answered::Replies(replies) => {
@@ -172,13 +175,25 @@ impl Server {
             return Answered::Unwanted;
         };
         let mut of_calls = replies.iter().zip(&is_call).filter(|(_, is_call)| **is_call).peekable();
-        let is_refused = of_calls.peek().is_some()
-            && of_calls.all(|(reply, _)| error_code(reply) == Some(Code::INVALID_REQUEST));
-        if is_refused {
-            self.refused.fetch_min(is_call.len(), Ordering::Relaxed);
+        if of_calls.peek().is_some() && of_calls.all(|(reply, _)| is_refusal(reply)) {
+            self.note_refusal(is_call.len());
             return Answered::Refused;
         }
         Answered::Replies(replies)
+    }
+
+    /// Whether it takes batches of so many calls, as far as is known.
+    fn takes(&self, size: usize) -> bool {
+        let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.is_none_or(|(smallest, at)| size < smallest || at.elapsed() >= REMEMBERED)
+    }
+
+    fn note_refusal(&self, size: usize) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let smallest = refused
+            .filter(|(_, at)| at.elapsed() < REMEMBERED)
+            .map_or(size, |(smallest, _)| smallest.min(size));
+        *refused = Some((smallest, Instant::now()));
     }
 }
 
@@ -191,18 +206,16 @@ enum Answered {
     Unwanted,
 }
 
-/// The code of an error that the server sent.
-fn error_code(reply: &Reply) -> Option<Code> {
-    match &reply.outcome {
-        Outcome::Error(error) if error.local().is_none() => Some(error.code),
-        _ => None,
-    }
+/// Whether a reply says that the server refused a whole batch. Errors in an array are those of calls, some of which may have run.
+fn is_refusal(reply: &Reply) -> bool {
+    let is_for_batch = reply.extra.as_ref().is_some_and(|extra| extra.is_for_batch);
+    is_for_batch
+        && matches!(&reply.outcome, Outcome::Error(error) if error.local().is_none() && error.code == Code::INVALID_REQUEST)
 }
 
 #[cfg(test)]
 mod tests {
     use switchboard_core::{ErrorObject, Json, Metadata};
-    use tokio::time::Instant;
 
     use super::*;
 
@@ -211,11 +224,17 @@ mod tests {
     struct Fake {
         seen: Arc<Mutex<Vec<usize>>>,
         most: usize,
+        /// Whether it refuses a batch with one error, and not with one for each call.
+        refuses_whole: bool,
     }
 
     impl Fake {
         fn new(most: usize) -> (Fake, Peer) {
-            let fake = Fake { seen: Arc::default(), most };
+            Fake { seen: Arc::default(), most, refuses_whole: true }.peer()
+        }
+
+        fn peer(self) -> (Fake, Peer) {
+            let fake = self;
             (fake.clone(), Batching::around(Peer::new(fake)))
         }
 
@@ -244,8 +263,12 @@ mod tests {
             let replies = match calls.len() <= self.most {
                 true => calls.iter().map(answer).collect(),
                 false => {
-                    let refused = ErrorObject::from_code(Code::INVALID_REQUEST);
-                    calls.iter().map(|_| refused.clone().into()).collect()
+                    let refusal = |_: &Call| {
+                        let mut reply = Reply::error(ErrorObject::from_code(Code::INVALID_REQUEST));
+                        reply.extra_mut().is_for_batch = self.refuses_whole;
+                        reply
+                    };
+                    calls.iter().map(refusal).collect()
                 }
             };
             Box::pin(async { replies })
@@ -293,6 +316,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn calls_that_each_get_an_invalid_request_are_not_sent_again() {
+        let (fake, peer) = Fake { seen: Arc::default(), most: 0, refuses_whole: false }.peer();
+        let calls = entries(0..2);
+        let replies: Vec<ReplyFuture> = calls.iter().map(|call| Service::call(&peer, call)).collect();
+        for reply in join_all(replies).await {
+            assert!(matches!(&reply.outcome, Outcome::Error(error) if error.code == Code::INVALID_REQUEST));
+        }
+        assert_eq!(fake.seen(), [2]);
+        // It still takes batches.
+        drop(join_all(entries(0..2).iter().map(|call| Service::call(&peer, call))).await);
+        assert_eq!(fake.seen(), [2]);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_refused_batch_is_sent_call_by_call_and_so_are_later_ones_of_that_size() {
         let (fake, peer) = Fake::new(4);
         assert_eq!(answers(&peer, &entries(0..5)).await.len(), 5);
@@ -301,6 +338,9 @@ mod tests {
         assert_eq!(fake.seen(), [1; 6]);
         answers(&peer, &entries(0..4)).await;
         assert_eq!(fake.seen(), [4], "smaller ones are still batches");
+        tokio::time::advance(REMEMBERED).await;
+        answers(&peer, &entries(0..5)).await;
+        assert_eq!(fake.seen(), [1, 1, 1, 1, 1, 5], "it is tried again");
     }
 
     #[tokio::test]

@@ -32,8 +32,8 @@ use crate::routed::Routed;
 ///
 /// Nodes with the lowest priority number are used, as long as one of them is available. Among those, [`Balance`] and [`Sticky`] decide.
 /// A node is not available while its [health checks](Health) fail, while it is too far behind, or while it is [ejected](Eject). If no node
-/// is available, ejected ones are used; if there are none either, calls fail with -32004. After a node could not be reached or refused a call,
-/// others are preferred for a moment.
+/// is available, ejected ones are used; if there are none either, calls fail with -32004. After a node could not be reached or said that it is
+/// shutting down, others are preferred for a moment.
 ///
 /// Cheap to clone.
 ///

@@ -235,9 +235,9 @@ impl Node {
         waiting * latency / self.share(now)
     }
 
-    /// Whether it has just refused a call or could not be reached.
+    /// Whether it could not be reached, or said that it is shutting down, just now.
     pub(super) fn is_resting(&self, now: Instant) -> bool {
-        self.failed(now) == Some(Failure::Unsent)
+        matches!(self.failed(now), Some(Failure::Unsent | Failure::ShuttingDown))
     }
 
     fn failed(&self, now: Instant) -> Option<Failure> {

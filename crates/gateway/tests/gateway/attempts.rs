@@ -24,25 +24,33 @@ fn retrying(fakes: &[&Fake], retry: Retry, is_safe: bool) -> Attempts {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_never_sent_is_sent_to_another_node_even_if_it_is_not_safe() {
-    for refusal in [Mood::Refuses, Mood::Fails(Code::SHUTTING_DOWN), Mood::Fails(Code::OVER_LIMIT)] {
-        let (bad, good) = (Fake::that("bad", refusal), Fake::new("good"));
-        let service = retrying(&[&bad, &good], Retry::default(), false);
-        let reply = service.call(&call()).await;
-        assert_eq!((name(&reply), attempts(&reply)), ("good".to_owned(), "2".to_owned()), "{refusal:?}");
-        // The next one goes to the good node at once.
-        assert_eq!(attempts(&service.call(&call()).await), "1", "{refusal:?}");
-    }
+    let (bad, good) = (Fake::that("bad", Mood::Refuses), Fake::new("good"));
+    let service = retrying(&[&bad, &good], Retry::default(), false);
+    let reply = service.call(&call()).await;
+    assert_eq!((name(&reply), attempts(&reply)), ("good".to_owned(), "2".to_owned()));
+    // The next one goes to the good node at once.
+    assert_eq!(attempts(&service.call(&call()).await), "1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_nodes_are_preferred_to_one_that_is_shutting_down() {
+    let (bad, good) = (Fake::that("bad", Mood::Fails(Code::SHUTTING_DOWN)), Fake::new("good"));
+    let service = retrying(&[&bad, &good], Retry::default(), false);
+    assert_eq!(code(&service.call(&call()).await), Code::SHUTTING_DOWN);
+    assert_eq!(name(&service.call(&call()).await), "good");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_may_have_run_is_sent_again_only_if_it_is_safe() {
-    for failure in [Mood::Breaks, Mood::Fails(Code::INTERNAL_ERROR), Mood::Fails(Code::UPSTREAM_FAILED)] {
+    let codes = [Code::INTERNAL_ERROR, Code::UPSTREAM_FAILED, Code::SHUTTING_DOWN, Code::OVER_LIMIT];
+    for failure in [Mood::Breaks].into_iter().chain(codes.map(Mood::Fails)) {
         let (bad, good) = (Fake::that("bad", failure), Fake::new("good"));
         let unsafe_ = retrying(&[&bad, &good], Retry::default(), false);
         let reply = unsafe_.call(&call()).await;
         assert!(error(&reply).is_some(), "{failure:?}");
         assert_eq!((attempts(&reply), good.take_asked()), ("1".to_owned(), 0), "{failure:?}");
         // Its caller may say that it is.
+        let unsafe_ = retrying(&[&bad, &good], Retry::default(), false);
         let reply = unsafe_.call(&call().repeatable()).await;
         assert_eq!((name(&reply), attempts(&reply)), ("good".to_owned(), "2".to_owned()), "{failure:?}");
         let safe = retrying(&[&bad, &good], Retry::default(), true);

@@ -47,13 +47,21 @@ impl Received {
     /// entries are answered.
     pub(super) fn batch(&self, first: u64, is_call: &[bool], settings: &Settings) -> Vec<Reply> {
         let every = |outcome: Result<Reply, CallError>| {
-            let error = match outcome {
-                Ok(Reply { outcome: core::Outcome::Error(error), .. }) => error,
-                Ok(_) => CallError::Protocol("one result for a whole batch".into()).into(),
-                Err(error) => error.into(),
+            let (error, is_for_batch) = match outcome {
+                Ok(Reply { outcome: core::Outcome::Error(error), .. }) => (error, true),
+                Ok(_) => (CallError::Protocol("one result for a whole batch".into()).into(), false),
+                Err(error) => (error.into(), false),
             };
-            let reply =
-                |is_call: &bool| if *is_call { error.clone().into() } else { Reply::value(Json::NULL) };
+            let reply = |is_call: &bool| {
+                if !is_call {
+                    return Reply::value(Json::NULL);
+                }
+                let mut reply = Reply::error(error.clone());
+                if is_for_batch {
+                    reply.extra_mut().is_for_batch = true;
+                }
+                reply
+            };
             is_call.iter().map(reply).collect()
         };
         if !is_call.contains(&true) {
@@ -163,7 +171,11 @@ mod tests {
         match reply.outcome {
             core::Outcome::Value(json) => json.to_string(),
             core::Outcome::Error(error) => match CallError::from(error) {
-                CallError::Rejected(error) => format!("rejected {}", error.code),
+                CallError::Rejected(error) => {
+                    let is_for_batch = reply.extra.is_some_and(|extra| extra.is_for_batch);
+                    let whole = if is_for_batch { ", all" } else { "" };
+                    format!("rejected {}{whole}", error.code)
+                }
                 CallError::Protocol(_) => "protocol".to_owned(),
                 CallError::Transport(_) => "transport".to_owned(),
                 other => format!("{other:?}"),
@@ -235,8 +247,16 @@ mod tests {
         let unasked = r#"{"jsonrpc":"2.0","result":"d","id":8}"#;
         check(200, list(&[early, surplus, unasked, a, c]), &["\"a\"", "null", "\"c\""]);
         let error = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"},"id":null}"#;
-        check(200, error, &["rejected -32600", "null", "rejected -32600"]);
-        check(413, error, &["rejected -32600", "null", "rejected -32600"]);
+        check(200, error, &["rejected -32600, all", "null", "rejected -32600, all"]);
+        check(413, error, &["rejected -32600, all", "null", "rejected -32600, all"]);
+        // Each call has failed, which does not say that the batch was refused.
+        let each = [7, 9]
+            .map(|id| format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32600,"message":"x"}},"id":{id}}}"#));
+        check(
+            200,
+            list(&each.each_ref().map(String::as_str)),
+            &["rejected -32600", "null", "rejected -32600"],
+        );
         check(200, a, &["protocol", "null", "protocol"]);
         check(204, "", &["protocol", "null", "protocol"]);
         check(502, "", &["transport", "null", "transport"]);
