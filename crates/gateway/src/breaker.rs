@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 pub use self::status::BreakerState;
 use crate::ratio::Ratio;
-use crate::verdict::Failure;
+use crate::verdict::{Patience, Verdict};
 
 /// The period over which failures are counted.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -24,7 +24,8 @@ const LEAST: u64 = 20;
 /// A circuit breaker: when too many calls fail, further ones fail at once with -32004 for a while. Then one call is let through; if it
 /// succeeds, so are all others.
 ///
-/// Ordinary errors of methods are not failures. Clones share their state.
+/// A call fails when it gets no answer, or when the server is shutting down. Errors that the server sends are answers, and a call whose
+/// caller did not wait says nothing: no caller can open the breaker. Clones share their state.
 ///
 /// # Examples
 ///
@@ -108,10 +109,19 @@ impl Inner {
         Ok(())
     }
 
-    fn note(&self, reply: &Reply) {
-        let (has_failed, now) = (Failure::of(reply).is_some(), Instant::now());
-        let count = self.failures.count(has_failed, now);
+    fn note(&self, reply: &Reply, patience: Patience) {
+        let now = Instant::now();
+        let verdict = patience.verdict(reply, now);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if verdict == Verdict::Unknown {
+            // The next call may try.
+            if let State::HalfOpen(_) = *state {
+                *state = State::OpenUntil(now);
+            }
+            return;
+        }
+        let has_failed = verdict == Verdict::Fails;
+        let count = self.failures.count(has_failed, now);
         let next = match (*state, has_failed) {
             (State::HalfOpen(_), false) => State::Closed,
             (State::HalfOpen(_), true) => State::OpenUntil(now + self.open),
@@ -162,9 +172,9 @@ impl Service for Guarded {
             self.breaker.refused.fetch_add(1, Ordering::Relaxed);
             return ReplyFuture::ready(open(left));
         }
-        let breaker = Arc::clone(&self.breaker);
+        let (breaker, patience) = (Arc::clone(&self.breaker), Patience::of(call));
         self.service.call(call).map(move |reply| {
-            breaker.note(&reply);
+            breaker.note(&reply, patience);
             reply
         })
     }
@@ -233,6 +243,27 @@ mod tests {
         assert!(!breaker.is_open());
         assert_eq!(call().await, Ok(true));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_caller_can_open_it() {
+        let service = service_fn(|call: &Call| match call.method.as_str() {
+            "slow" => ReplyFuture::pending(async {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Reply::error(CallError::TimedOut.into())
+            }),
+            _ => ReplyFuture::ready(ErrorObject::from_code(Code::INTERNAL_ERROR)),
+        });
+        let breaker = Breaker::default();
+        let service = breaker.layer(Arc::new(service));
+        for _ in 0..2 * LEAST {
+            let mut call = Call::new("slow", None);
+            call.cx.deadline = Some(Instant::now() + Duration::from_millis(1));
+            drop(service.call(&call).await);
+            drop(service.call(&Call::new("fails", None)).await);
+        }
+        assert!(!breaker.is_open());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn an_operator_closes_it_at_once() {
         let Fixture { peer, breaker, is_broken, .. } = fixture();

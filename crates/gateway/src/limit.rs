@@ -59,6 +59,10 @@ impl Explain for CallLimits {
     }
 }
 
+/// Marks a call whose deadline is that of the operator, and not that of its caller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnTime;
+
 struct Limited {
     limits: CallLimits,
     service: Arc<dyn Service>,
@@ -77,6 +81,7 @@ impl Service for Limited {
         }
         let mut call = call.clone();
         call.cx.deadline = Some(until);
+        call.cx.insert(OwnTime);
         match self.service.call(&call).into_ready() {
             Ok(reply) => ReplyFuture::ready(within(reply, most)),
             Err(reply) => ReplyFuture::pending(async move {

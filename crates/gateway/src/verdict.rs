@@ -1,6 +1,9 @@
 //! What a reply says about the server that it came from.
 
-use switchboard_core::{CallError, Code, ErrorObject, Outcome, Reply};
+use switchboard_core::{Call, CallError, Code, ErrorObject, Outcome, Reply};
+use tokio::time::Instant;
+
+use crate::limit::OwnTime;
 
 /// A reply that may be better from another server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,42 @@ impl Failure {
     }
 }
 
+/// What a reply says about the health of its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It answered, with a result or an error: a caller may cause any error by its params.
+    Works,
+    /// It did not answer, or is shutting down.
+    Fails,
+    /// Nothing: its caller did not wait.
+    Unknown,
+}
+
+/// Until when the caller of a call waits, if that is the caller's own choice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience(Option<Instant>);
+
+impl Patience {
+    pub(crate) fn of(call: &Call) -> Patience {
+        Patience(call.cx.deadline.filter(|_| call.cx.get::<OwnTime>().is_none()))
+    }
+
+    /// What a reply says that arrived at this moment.
+    pub(crate) fn verdict(self, reply: &Reply, at: Instant) -> Verdict {
+        match Failure::of(reply) {
+            None | Some(Failure::Answered) => Verdict::Works,
+            Some(_) if self.0.is_some_and(|until| until <= at) && is_late(reply) => Verdict::Unknown,
+            Some(_) => Verdict::Fails,
+        }
+    }
+}
+
+/// Whether a call may have failed only because there was no more time.
+fn is_late(reply: &Reply) -> bool {
+    let Outcome::Error(error) = &reply.outcome else { return false };
+    matches!(error.local(), Some(CallError::TimedOut | CallError::Unreachable(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +112,25 @@ mod tests {
         check(code(Code::INVALID_PARAMS), None);
         check(code(Code(-32099)), None);
         check(Reply::value(switchboard_core::Json::TRUE), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_does_not_wait_says_nothing_about_the_server() {
+        let (now, timed_out) = (Instant::now(), || Reply::error(CallError::TimedOut.into()));
+        let mut call = Call::new("m", None);
+        assert_eq!(Patience::of(&call).verdict(&timed_out(), now), Verdict::Fails);
+        call.cx.deadline = Some(now);
+        assert_eq!(Patience::of(&call).verdict(&timed_out(), now), Verdict::Unknown);
+        let closed = Reply::error(CallError::Closed("gone".into()).into());
+        assert_eq!(Patience::of(&call).verdict(&closed, now), Verdict::Fails);
+        // The limit of the operator is one that servers have to keep.
+        call.cx.insert(OwnTime);
+        assert_eq!(Patience::of(&call).verdict(&timed_out(), now), Verdict::Fails);
+        for code in [Code::INTERNAL_ERROR, Code::OVER_LIMIT, Code::UPSTREAM_FAILED, Code::TIMED_OUT] {
+            let reply = Reply::error(ErrorObject::from_code(code));
+            assert_eq!(Patience::of(&call).verdict(&reply, now), Verdict::Works, "{code}");
+        }
+        let leaving = Reply::error(ErrorObject::from_code(Code::SHUTTING_DOWN));
+        assert_eq!(Patience::of(&call).verdict(&leaving, now), Verdict::Fails);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::node::{Ended, Node};
+use crate::verdict::Verdict;
 
 /// The fewest calls that say anything about a node.
 const LEAST: u64 = 10;
@@ -20,7 +21,7 @@ const LONGEST: u32 = 10;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Eject {
-    /// The share of its calls that fail: half. Ten calls are needed for a verdict.
+    /// The share of its calls that get no answer: half. Ten calls are needed for a verdict. Errors that it sends are answers.
     pub errors: f64,
     /// How many times slower than the median of the nodes it is: three times. Nodes that answer within 10 ms are never too slow.
     pub latency: f64,
@@ -39,7 +40,10 @@ impl Default for Eject {
 impl Eject {
     /// Counts how a call of a node ended, and ejects the node if that was one too many.
     pub(super) fn note(&self, node: &Node, nodes: &[Arc<Node>], ended: &Ended) {
-        let has_failed = ended.failure.is_some();
+        if ended.verdict == Verdict::Unknown {
+            return;
+        }
+        let has_failed = ended.verdict == Verdict::Fails;
         let count = node.failures.count(has_failed, ended.at);
         let is_bad = match has_failed {
             true => count.is_above(self.errors, LEAST),

@@ -13,7 +13,7 @@ use super::open_calls::NodeCalls;
 use crate::link::OpenConnections;
 use crate::pinned::NodeId;
 use crate::ratio::Ratio;
-use crate::verdict::Failure;
+use crate::verdict::{Failure, Patience, Verdict};
 
 /// The period over which failures of a node are counted.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -269,7 +269,7 @@ impl Node {
     ) -> ReplyFuture {
         self.counts.calls.fetch_add(1, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let flight = Flight { node: Arc::clone(self), begun: now };
+        let flight = Flight { node: Arc::clone(self), begun: now, patience: Patience::of(call) };
         let finish = |flight: Flight, reply: Reply| {
             let reply = flight.node.open.note(reply);
             ended(&flight.end(&reply));
@@ -301,11 +301,13 @@ impl Node {
 struct Flight {
     node: Arc<Node>,
     begun: Instant,
+    patience: Patience,
 }
 
 /// How a call ended.
 pub(super) struct Ended {
     pub(super) failure: Option<Failure>,
+    pub(super) verdict: Verdict,
     pub(super) at: Instant,
     pub(super) took: Duration,
 }
@@ -314,15 +316,17 @@ impl Flight {
     fn end(self, reply: &Reply) -> Ended {
         let at = Instant::now();
         let (failure, took) = (Failure::of(reply), at.saturating_duration_since(self.begun));
+        let verdict = self.patience.verdict(reply, at);
         // Failures are often fast: they must not make a node look good.
         match failure {
             None => self.node.note_latency(took),
             Some(_) => drop(self.node.counts.failures.fetch_add(1, Ordering::Relaxed)),
         }
-        if failure.is_some() || self.node.is_special.load(Ordering::Relaxed) {
+        if verdict != Verdict::Unknown && (failure.is_some() || self.node.is_special.load(Ordering::Relaxed))
+        {
             self.node.with_state(|state| state.note(failure, at));
         }
-        Ended { failure, at, took }
+        Ended { failure, verdict, at, took }
     }
 }
 

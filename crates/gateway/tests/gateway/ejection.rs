@@ -28,7 +28,7 @@ fn ejected(pool: &Pool) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_whose_calls_fail_is_ejected_and_comes_back_slowly() {
-    let (good, bad) = (Fake::new("good"), Fake::that("bad", Mood::Fails(Code::INTERNAL_ERROR)));
+    let (good, bad) = (Fake::new("good"), Fake::that("bad", Mood::Breaks));
     let pool = round_robin(&[&good, &bad]);
     send(&pool, 16).await;
     assert_eq!(ejected(&pool), [""; 0], "fewer than ten calls say nothing");
@@ -47,11 +47,13 @@ async fn a_node_whose_calls_fail_is_ejected_and_comes_back_slowly() {
 
 #[tokio::test(start_paused = true)]
 async fn errors_of_methods_do_not_eject_a_node() {
-    let (good, strict) = (Fake::new("good"), Fake::that("strict", Mood::Fails(Code::INVALID_PARAMS)));
-    let pool = round_robin(&[&good, &strict]);
-    send(&pool, 200).await;
-    assert_eq!(ejected(&pool), [""; 0]);
-    assert_eq!(strict.take_asked(), 100);
+    for code in [Code::INVALID_PARAMS, Code::INTERNAL_ERROR, Code::OVER_LIMIT, Code::UPSTREAM_FAILED] {
+        let (good, strict) = (Fake::new("good"), Fake::that("strict", Mood::Fails(code)));
+        let pool = round_robin(&[&good, &strict]);
+        send(&pool, 200).await;
+        assert_eq!(ejected(&pool), [""; 0], "{code}");
+        assert_eq!(strict.take_asked(), 100, "{code}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard_core::{Code, Service};
+use switchboard_core::Service;
 use switchboard_gateway::{Attempts, Balance, Eject, Hedge, NodeStatus, Pool, Retry, Skipped};
 
 use crate::fakes::{Fake, Mood, call, pool};
@@ -37,7 +37,7 @@ async fn calls_failures_and_what_was_sent_again_are_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn an_ejected_node_says_why() {
-    let (good, bad) = (Fake::new("good"), Fake::that("bad", Mood::Fails(Code::INTERNAL_ERROR)));
+    let (good, bad) = (Fake::new("good"), Fake::that("bad", Mood::Breaks));
     let nodes = Pool::builder("u").node(good.node()).node(bad.node()).balance(Balance::RoundRobin);
     let pool = nodes.eject(Some(Eject::default())).build();
     for _ in 0..30 {
