@@ -1,13 +1,14 @@
 //! The key of a call: calls with equal keys may get the same answer.
 //!
-//! A key consists of the method, the canonical params, and who calls unless answers are shared. Two params are equal if they differ only in
+//! A key consists of the method, the canonical params, the members that the protocol does not define, the metadata that is forwarded, and who
+//! calls unless answers are shared. Two params are equal if they differ only in
 //! white space, in the order of object members, or in how the characters of a string are escaped: `{"a": 1, "b": "\u0041"}` equals
 //! `{"b":"A","a":1}`. Everything else is different, because a method may treat it differently: `1`, `1.0` and `1e0`; `"é"` as one character
 //! or as two; absent params, `[]` and `{}`; the same values by position and by name.
 
 use std::borrow::Cow;
 
-use switchboard_core::{Call, Context, Json, Kind};
+use switchboard_core::{AllowedNames, Call, Context, Json, Kind, Members};
 
 #[cfg(feature = "identity")]
 use crate::identity::Identity;
@@ -21,8 +22,8 @@ pub(crate) const NO_IDENTITY: &str =
     "answers are kept per caller, and anonymous callers cannot be told apart";
 
 /// The key of a call. None if answers belong to their callers and this caller has no identity: callers without one cannot be told
-/// apart, so nothing must be shared between them.
-pub(crate) fn key_of(call: &Call, is_shared: bool) -> Option<Vec<u8>> {
+/// apart, so nothing must be shared between them. `forwarded` names the metadata that the method learns.
+pub(crate) fn key_of(call: &Call, is_shared: bool, forwarded: Option<&AllowedNames>) -> Option<Vec<u8>> {
     let params = call.params.as_ref();
     let mut key = Vec::with_capacity(64 + params.map_or(0, |params| params.as_bytes().len()));
     write_part(&mut key, call.method.as_bytes());
@@ -30,6 +31,16 @@ pub(crate) fn key_of(call: &Call, is_shared: bool) -> Option<Vec<u8>> {
     match is_shared {
         true => key.push(b'*'),
         false => write_caller(&mut key, &call.cx)?,
+    }
+    if let Some(names) = forwarded {
+        write_metadata(&mut key, &call.cx, names);
+    }
+    let members = call.cx.get::<Members>();
+    key.push(u8::from(members.is_some()));
+    if let Some(Members(members)) = members {
+        let mut canonical = Vec::new();
+        write_canonical(&mut canonical, members, 0);
+        write_part(&mut key, &canonical);
     }
     // What comes last needs no length.
     if let Some(params) = params {
@@ -58,6 +69,19 @@ fn write_part(key: &mut Vec<u8>, part: &[u8]) {
     let length = u32::try_from(part.len()).expect("a message is shorter than 4 GiB");
     key.extend_from_slice(&length.to_le_bytes());
     key.extend_from_slice(part);
+}
+
+/// Writes the metadata of a call that its method learns.
+#[inline(never)]
+fn write_metadata(key: &mut Vec<u8>, cx: &Context, names: &AllowedNames) {
+    let metadata = cx.outgoing_metadata(names);
+    let entries = metadata.entries().into_iter().filter(|(name, _)| names.contains(name));
+    for (name, value) in entries {
+        key.push(1);
+        write_part(key, name.to_ascii_lowercase().as_bytes());
+        write_part(key, value);
+    }
+    key.push(0);
 }
 
 /// Writes everything that a method may learn about its caller. The same caller with other roles, or with another token that makes other
@@ -166,7 +190,7 @@ mod tests {
 
     fn shared_key(params: Option<&str>) -> Vec<u8> {
         let params = params.map(|params| Json::parse(params.to_owned()).unwrap());
-        key_of(&Call::new("m", params), true).unwrap()
+        key_of(&Call::new("m", params), true, None).unwrap()
     }
 
     #[test]
@@ -203,7 +227,7 @@ mod tests {
             shared_key(None),
             shared_key(Some("[]")),
             shared_key(Some("{}")),
-            key_of(&Call::new("m[]", None), true).unwrap(),
+            key_of(&Call::new("m[]", None), true, None).unwrap(),
         ];
         for (at, key) in keys.iter().enumerate() {
             assert!(keys[at + 1..].iter().all(|other| other != key), "{at}");
@@ -212,7 +236,31 @@ mod tests {
         assert_eq!(method_of(&keys[1]), b"m");
         let mut streaming = Call::new("m", None);
         streaming.cx.insert(switchboard_core::StreamWanted);
-        assert_ne!(key_of(&streaming, true).unwrap(), keys[0]);
+        assert_ne!(key_of(&streaming, true, None).unwrap(), keys[0]);
+    }
+
+    #[test]
+    fn what_is_forwarded_is_kept_apart() {
+        use switchboard_core::Metadata;
+
+        let names: AllowedNames = ["X-Tenant"].into_iter().collect();
+        let key = |entries: &[(&str, &str)], members: Option<&str>| {
+            let mut call = Call::new("m", None);
+            let metadata: Metadata =
+                entries.iter().map(|(name, value)| (*name, value.as_bytes().to_vec())).collect();
+            call.cx = call.cx.with_metadata(metadata);
+            if let Some(members) = members {
+                call.cx.insert(Members(Json::parse(members.to_owned()).unwrap()));
+            }
+            key_of(&call, true, Some(&names)).unwrap()
+        };
+        let traced = |tenant| key(&[("traceparent", "00-1"), ("x-tenant", tenant)], None);
+        assert_eq!(traced("a"), key(&[("x-tenant", "a"), ("cookie", "c")], None), "others are not forwarded");
+        assert_ne!(traced("a"), traced("b"));
+        assert_ne!(traced("a"), key(&[], None));
+        assert_ne!(key(&[], Some(r#"{"a":1}"#)), key(&[], Some(r#"{"a":2}"#)));
+        assert_ne!(key(&[], Some(r#"{"a":1}"#)), key(&[], None));
+        assert_eq!(key(&[], Some(r#"{"a":1,"b":2}"#)), key(&[], Some(r#"{"b":2, "a":1}"#)));
     }
 
     #[test]
@@ -224,7 +272,7 @@ mod tests {
 
     #[test]
     fn callers_without_an_identity_have_no_private_key() {
-        assert!(key_of(&Call::new("m", None), false).is_none());
+        assert!(key_of(&Call::new("m", None), false, None).is_none());
     }
 
     #[cfg(feature = "identity")]
@@ -250,7 +298,7 @@ mod tests {
         let key = |identity: &Identity| {
             let mut call = Call::new("m", None);
             identity.clone().attach(&mut call.cx);
-            key_of(&call, false).unwrap()
+            key_of(&call, false, None).unwrap()
         };
         for (at, identity) in identities.iter().enumerate() {
             assert_eq!(key(identity), key(identity));

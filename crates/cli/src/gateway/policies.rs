@@ -67,11 +67,19 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
     if policy.coalesce == Some(true) {
         let coalesce = Coalesce::new(everything());
         let coalesce = if is_shared { coalesce.shared() } else { coalesce };
+        let coalesce = match upstream.forwarded() {
+            Some(names) => coalesce.with_forwarded(names),
+            None => coalesce,
+        };
         stack = stack.with(Selected::new(upstream.is_safe(), coalesce).or_because(NOT_SAFE));
     }
     if let Some(Some(config)) = policy.merge {
         let merge = Merge::new(everything());
         let merge = if is_shared { merge.shared() } else { merge };
+        let merge = match upstream.forwarded() {
+            Some(names) => merge.with_forwarded(names),
+            None => merge,
+        };
         let merge = if config.last { merge.with_last() } else { merge };
         stack = stack.with(Selected::new(upstream.is_stream(), merge).or_because("it is not a subscription"));
     }
@@ -92,6 +100,10 @@ fn cached(upstream: &Upstream, config: &CacheConfig, is_shared: bool, stack: Sta
     let rule = if is_shared { rule.shared() } else { rule };
     let rule = config.errors.iter().fold(rule, |rule, (code, ttl)| rule.with_error(Code(*code), *ttl));
     let cache = Cache::new([rule]).with_bytes(config.size);
+    let cache = match upstream.forwarded() {
+        Some(names) => cache.with_forwarded(names),
+        None => cache,
+    };
     let is_of_upstream = upstream.policy.cache.as_ref().and_then(Option::as_ref) == Some(config);
     let cleared = upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);
     let cache = ClearedCache { cache, _cleared: cleared };

@@ -9,7 +9,7 @@ use switchboard::cache::CacheNumbers;
 use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry, Safety, Stack};
 use switchboard::mcp::adapt::PlainResults;
 use switchboard::openrpc::remote::RemoteError;
-use switchboard::{Call, CallError, Describe as _, Dialect};
+use switchboard::{AllowedNames, Call, CallError, Describe as _, Dialect};
 use tokio::sync::watch;
 
 use super::clearing::Clearing;
@@ -153,6 +153,13 @@ impl Upstream {
 
     pub(super) fn config(&self) -> &UpstreamConfig {
         &self.config
+    }
+
+    /// The metadata of callers that its servers get, besides that of traces, which says nothing about an answer.
+    pub(super) fn forwarded(&self) -> Option<AllowedNames> {
+        let is_trace = |name: &String| AllowedNames::default().contains(name);
+        let names: Vec<&String> = self.config.forward.iter().filter(|name| !is_trace(name)).collect();
+        (!names.is_empty()).then(|| names.into_iter().map(String::as_str).collect())
     }
 
     /// Asks it for its description. An upstream that has none is fine; one that cannot be reached is not.

@@ -113,7 +113,7 @@ impl State {
         }
         let is_about = |rule: &CacheRule| rule.methods.iter().any(|pattern| pattern.matches(&call.method));
         let rule = self.rules.iter().position(is_about)?;
-        Some((rule, key_of(call, self.rules[rule].is_shared)?))
+        Some((rule, key_of(call, self.rules[rule].is_shared, self.forwarded.as_ref())?))
     }
 
     /// Why a call passes.

@@ -8,8 +8,8 @@
 //! **Whose answers.** By default answers are private: a caller gets only answers to its own calls, made with the same identity and with the same roles,
 //! scopes and claims. Calls of callers without an identity then pass, because nothing tells one such caller from another: an answer may depend
 //! on a cookie, an address or a session. Declare methods that answer all callers alike as [shared](CacheRule::shared), and put the cache inside
-//! the layers that decide who may call. Metadata and members beside the params are not part of the key, so do not cache methods whose answers
-//! depend on them.
+//! the layers that decide who may call. Members that the protocol does not define are part of the key, and so is the metadata that you
+//! [name](Cache::with_forwarded). Do not cache methods whose answers depend on other metadata.
 //!
 //! **How old.** Answers are fresh for [`ttl`](CacheRule::ttl). For [`stale`](CacheRule::stale) after that, calls get the old answer immediately, while one
 //! call refreshes it in the background. An answer's age counts from when its call was sent, so no caller gets an answer older than both together. If
@@ -36,6 +36,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
+
+use switchboard_core::AllowedNames;
 
 use self::entries::Entries;
 pub use self::rule::CacheRule;
@@ -77,6 +79,7 @@ pub struct Cache(Arc<State>);
 
 struct State {
     rules: Arc<[CacheRule]>,
+    forwarded: Option<AllowedNames>,
     entries: Entries,
     flights: Flights,
     refresh_time: Duration,
@@ -110,24 +113,47 @@ impl Cache {
     /// Keeps answers by these rules.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = CacheRule>) -> Cache {
-        Cache::build(rules.into_iter().collect(), BYTES, REFRESH_TIME)
+        Cache::build(rules.into_iter().collect(), None, BYTES, REFRESH_TIME)
     }
 
     /// Keeps at most so many bytes: 64 MiB unless set. Forgets what it has.
     #[must_use]
     pub fn with_bytes(self, bytes: usize) -> Cache {
-        Cache::build(Arc::clone(&self.0.rules), bytes, self.0.refresh_time)
+        Cache::build(Arc::clone(&self.0.rules), self.0.forwarded.clone(), bytes, self.0.refresh_time)
     }
 
     /// Gives calls that refresh an answer so much time: 30 seconds unless set. Forgets what it has.
     #[must_use]
     pub fn with_refresh_time(self, refresh_time: Duration) -> Cache {
-        Cache::build(Arc::clone(&self.0.rules), self.0.entries.limit(), refresh_time)
+        Cache::build(
+            Arc::clone(&self.0.rules),
+            self.0.forwarded.clone(),
+            self.0.entries.limit(),
+            refresh_time,
+        )
     }
 
-    fn build(rules: Arc<[CacheRule]>, bytes: usize, refresh_time: Duration) -> Cache {
+    /// Keeps the answers of calls apart that differ in metadata with these names, because the service inside learns it. Forgets what it has.
+    #[must_use]
+    pub fn with_forwarded(self, names: AllowedNames) -> Cache {
+        Cache::build(Arc::clone(&self.0.rules), Some(names), self.0.entries.limit(), self.0.refresh_time)
+    }
+
+    fn build(
+        rules: Arc<[CacheRule]>,
+        forwarded: Option<AllowedNames>,
+        bytes: usize,
+        refresh_time: Duration,
+    ) -> Cache {
         let (entries, flights) = (Entries::new(bytes), Flights::default());
-        Cache(Arc::new(State { rules, entries, flights, refresh_time, counters: Counters::default() }))
+        Cache(Arc::new(State {
+            rules,
+            forwarded,
+            entries,
+            flights,
+            refresh_time,
+            counters: Counters::default(),
+        }))
     }
 
     /// Forgets the answers of these methods, and returns how many there were. The answers of calls that are in flight are not kept either, and

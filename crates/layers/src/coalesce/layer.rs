@@ -53,7 +53,7 @@ impl Coalesced {
 impl Coalesce {
     /// The key of a call. None if it passes.
     fn key(&self, call: &Call) -> Option<Vec<u8>> {
-        self.is_meant(call).then(|| key_of(call, self.is_shared)).flatten()
+        self.is_meant(call).then(|| key_of(call, self.is_shared, self.forwarded.as_ref())).flatten()
     }
 
     fn is_meant(&self, call: &Call) -> bool {

@@ -19,6 +19,8 @@ mod layer;
 
 use std::sync::Arc;
 
+use switchboard_core::AllowedNames;
+
 use crate::Pattern;
 
 /// Makes identical calls in flight one call. A [`Layer`](switchboard_core::Layer) for methods that only read. Cheap to clone.
@@ -51,18 +53,25 @@ use crate::Pattern;
 pub struct Coalesce {
     methods: Arc<[Pattern]>,
     is_shared: bool,
+    forwarded: Option<AllowedNames>,
 }
 
 impl Coalesce {
     /// Coalesces calls of these methods, for each caller with an identity. The methods must be safe to call once for several callers.
     #[must_use]
     pub fn new(methods: impl IntoIterator<Item = Pattern>) -> Coalesce {
-        Coalesce { methods: methods.into_iter().collect(), is_shared: false }
+        Coalesce { methods: methods.into_iter().collect(), is_shared: false, forwarded: None }
     }
 
     /// Coalesces calls of different callers, too: for methods that answer all callers alike.
     #[must_use]
     pub fn shared(self) -> Coalesce {
         Coalesce { is_shared: true, ..self }
+    }
+
+    /// Keeps calls apart that differ in metadata with these names, because the service inside learns it.
+    #[must_use]
+    pub fn with_forwarded(self, names: AllowedNames) -> Coalesce {
+        Coalesce { forwarded: Some(names), ..self }
     }
 }

@@ -27,6 +27,7 @@ mod ring;
 
 use std::sync::Arc;
 
+use switchboard_core::AllowedNames;
 use switchboard_core::reconnect::Backoff;
 
 use self::ring::RingLimits;
@@ -73,6 +74,7 @@ const BYTES: usize = 1 << 20;
 pub struct Merge {
     methods: Arc<[Pattern]>,
     is_shared: bool,
+    forwarded: Option<AllowedNames>,
     gives_last: bool,
     limits: RingLimits,
     backoff: Arc<Backoff>,
@@ -85,6 +87,7 @@ impl Merge {
         Merge {
             methods: methods.into_iter().collect(),
             is_shared: false,
+            forwarded: None,
             gives_last: false,
             limits: RingLimits { items: ITEMS, bytes: BYTES },
             backoff: Arc::default(),
@@ -95,6 +98,13 @@ impl Merge {
     #[must_use]
     pub fn shared(mut self) -> Merge {
         self.is_shared = true;
+        self
+    }
+
+    /// Keeps subscriptions apart that differ in metadata with these names, because the service inside learns it.
+    #[must_use]
+    pub fn with_forwarded(mut self, names: AllowedNames) -> Merge {
+        self.forwarded = Some(names);
         self
     }
 
