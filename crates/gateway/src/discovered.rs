@@ -169,6 +169,17 @@ impl Discovered {
         Ok(())
     }
 
+    /// Whether a method takes params only by position.
+    pub(crate) fn takes_only_positions(&self, method: &Name) -> bool {
+        self.0
+            .known
+            .described
+            .load()
+            .calling
+            .get(method.as_str())
+            .is_some_and(|calling| calling.is_by_position)
+    }
+
     /// The names of the stream of a method that opens a subscription, as the server describes them.
     pub(crate) fn stream_names(&self, method: &Name) -> Option<Arc<Subscription>> {
         self.0.known.described.load().calling.get(method.as_str())?.subscription.clone()

@@ -174,7 +174,12 @@ impl Gateway {
             call.method = Name::from(rest);
         }
         if let Some(route) = route {
-            rewrite(route, backend, call, outside)?;
+            let discovered = match &backend.known {
+                Known::Remote(discovered) => Some(discovered),
+                Known::Itself(_) => None,
+            };
+            route.rename_call(call, outside);
+            route.rewrite(call, discovered)?;
         }
         if let Some(names) = stream_names(backend, call) {
             call.cx.insert(names);
@@ -211,15 +216,6 @@ impl Service for Gateway {
         }
         let prefix = Arc::clone(&backend.prefix);
         reply.map(move |reply| with_prefix(reply, &prefix))
-    }
-}
-
-/// Changes a call as its route says.
-fn rewrite(route: &Route, backend: &Backend, call: &mut Call, outside: &str) -> Result<(), ErrorObject> {
-    route.rewrite(call, outside)?;
-    match (route.params, &backend.known) {
-        (Some(form), Known::Remote(discovered)) => discovered.convert(call, form),
-        _ => Ok(()),
     }
 }
 

@@ -43,6 +43,12 @@ impl Rewrite {
         self
     }
 
+    /// Whether it changes params by their names.
+    pub(crate) fn has_names(&self) -> bool {
+        let values = self.default.iter().chain(&self.set).map(|(pointer, _)| pointer);
+        self.drop.iter().chain(values).any(|pointer| is_name(pointer))
+    }
+
     fn is_empty(&self) -> bool {
         self.drop.is_empty() && self.default.is_empty() && self.set.is_empty()
     }
@@ -76,6 +82,12 @@ impl Rewrite {
         };
         Ok(())
     }
+}
+
+/// Whether a pointer begins with the name of a parameter, and not with a position.
+fn is_name(pointer: &str) -> bool {
+    let first = pointer.strip_prefix('/').and_then(|rest| rest.split('/').next());
+    first.is_some_and(|first| first.parse::<usize>().is_err())
 }
 
 /// The place of a value: its parent's pointer and its own name.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use switchboard_core::{Call, ErrorObject, Name};
+use switchboard_core::{Call, ErrorObject, Kind, Name};
 use switchboard_layers::access::Pattern;
 
 use crate::conditions::Conditions;
+use crate::discovered::Discovered;
 use crate::rewrite::Rewrite;
 use crate::stack::Stack;
 
@@ -140,16 +141,48 @@ impl Route {
         self.rename.is_some()
     }
 
-    /// Changes a call on its way to the upstream. It came under this name.
-    pub(crate) fn rewrite(&self, call: &mut Call, outside: &str) -> Result<(), ErrorObject> {
+    /// Renames a call on its way to the upstream. It came under this name.
+    pub(crate) fn rename_call(&self, call: &mut Call, outside: &str) {
         if let Some(rename) = &self.rename {
             call.method = Name::from(match rename.contains('*') {
                 false => rename.to_string(),
                 true => rename.replacen('*', matched(&self.pattern.to_string(), outside), 1),
             });
         }
-        self.rewrite.apply(call)
     }
+
+    /// Changes the params of a call, whose method is known under the name that the upstream gives it. Changes by name need named params, so
+    /// that no caller avoids them by passing its params by position.
+    pub(crate) fn rewrite(
+        &self,
+        call: &mut Call,
+        discovered: Option<&Discovered>,
+    ) -> Result<(), ErrorObject> {
+        let convert = |call: &mut Call, form| discovered.map_or(Ok(()), |known| known.convert(call, form));
+        let (by_name, was_list) = (self.rewrite.has_names(), is_list(call));
+        match self.params {
+            Some(ParamsForm::Named) => convert(call, ParamsForm::Named)?,
+            _ if by_name && was_list => convert(call, ParamsForm::Named)?,
+            Some(ParamsForm::Positional) if !by_name => convert(call, ParamsForm::Positional)?,
+            _ => {}
+        }
+        if by_name && is_list(call) {
+            let detail = "the gateway changes params of this method by their names; pass them by name";
+            return Err(ErrorObject::invalid_params(detail));
+        }
+        self.rewrite.apply(call)?;
+        let takes_list = || discovered.is_some_and(|known| known.takes_only_positions(&call.method));
+        match self.params {
+            Some(ParamsForm::Positional) => convert(call, ParamsForm::Positional),
+            None if by_name && was_list && takes_list() => convert(call, ParamsForm::Positional),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a call has params by position.
+fn is_list(call: &Call) -> bool {
+    call.params.as_ref().is_some_and(|params| params.kind() == Kind::Array && params.element(0).is_some())
 }
 
 /// What the first star of a pattern matched.

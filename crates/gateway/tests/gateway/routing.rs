@@ -8,9 +8,12 @@ use switchboard_core::{
     Call, Code, Context, ErrorObject, Json, Metadata, Method, Name, Outcome, Reply, ReplyFuture, Router,
     Service, Subscription, service_fn,
 };
-use switchboard_gateway::{Backend, Conditions, Gateway, GatewayBuilder, GatewayError, Rewrite, Route};
+use switchboard_gateway::{
+    Backend, Conditions, Discovered, Gateway, GatewayBuilder, GatewayError, ParamsForm, Rewrite, Route,
+};
 use switchboard_layers::access::Who;
 use switchboard_layers::identity::{Identity, Proof};
+use switchboard_openrpc::Document;
 
 use crate::fakes::code;
 
@@ -125,6 +128,59 @@ async fn params_cross_byte_for_byte_unless_a_route_rewrites_them() {
     assert_eq!(rewritten, json!({ "tenant": "acme", "n": 2 }));
     let cannot = ask(&gateway, "math/tenant", Some("[1]")).await;
     assert_eq!(code(&cannot), Code::INVALID_PARAMS);
+}
+
+/// What an upstream gets of these params of `subtract`, whose parameters its server describes, with this structure.
+async fn subtracted(structure: &str, route: Route, params: &str) -> Result<String, Code> {
+    let slots = ["minuend", "subtrahend"].map(|name| json!({ "name": name, "schema": {} }));
+    let result = json!({ "name": "difference", "schema": {} });
+    let method =
+        json!({ "name": "subtract", "paramStructure": structure, "params": slots, "result": result });
+    let info = json!({ "title": "math", "version": "1" });
+    let document = json!({ "openrpc": "1.3.2", "info": info, "methods": [method] });
+    let document = Document::parse(document.to_string()).unwrap();
+    let known = Discovered::from_document(document, Vec::new()).unwrap();
+    let backend = Backend::new("math", "", echo("math")).discovered(known);
+    let gateway = Gateway::builder().backend(backend).route(route).build().unwrap();
+    let call = Call::new("subtract", Some(Json::parse(params.to_owned()).unwrap()));
+    let explained = gateway.explain(&call).call.and_then(|call| Some(call.params?.as_str().to_owned()));
+    let reply = gateway.call(&call).await;
+    match &reply.outcome {
+        Outcome::Value(value) => {
+            let (_, _, got) = value.decode::<(String, String, Option<String>)>().unwrap();
+            assert_eq!(explained, got, "the explanation");
+            Ok(got.unwrap_or_default())
+        }
+        _ => {
+            assert_eq!(explained, None, "the explanation");
+            Err(code(&reply))
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_caller_cannot_avoid_changes_by_name_with_positional_params() {
+    let drop = || route("subtract").with_rewrite(Rewrite::default().remove("/minuend"));
+    let set = || route("subtract").with_rewrite(Rewrite::default().set("/subtrahend", json!(0)));
+    let check = async |structure: &str, route: Route, params: &str, expected: &str| {
+        assert_eq!(
+            subtracted(structure, route, params).await.as_deref(),
+            Ok(expected),
+            "{structure} {params}"
+        );
+    };
+    check("either", drop(), "[9,2]", r#"{"subtrahend":2}"#).await;
+    check("either", drop().with_params(ParamsForm::Named), "[9,2]", r#"{"subtrahend":2}"#).await;
+    check("either", drop().with_params(ParamsForm::Positional), "[9,2]", "[null,2]").await;
+    check("either", set(), "[9,2]", r#"{"minuend":9,"subtrahend":0}"#).await;
+    check("by-position", set(), "[9,2]", "[9,0]").await;
+    check("either", drop(), "[]", "[]").await;
+    let by_position = route("subtract").with_rewrite(Rewrite::default().set("/1", json!(0)));
+    let by_position = by_position.with_params(ParamsForm::Positional);
+    check("either", by_position, r#"{"minuend":9,"subtrahend":2}"#, "[9,0]").await;
+    // Without a description, no name has a position.
+    let gateway = gateway([route("math/subtract").with_rewrite(Rewrite::default().remove("/minuend"))]);
+    assert_eq!(code(&ask(&gateway, "math/subtract", Some("[9,2]")).await), Code::INVALID_PARAMS);
 }
 
 fn described() -> Gateway {
