@@ -57,3 +57,4 @@ pub use route::{ParamsForm, Route};
 pub use routed::Routed;
 pub use select::Selected;
 pub use stack::Stack;
+pub use switchboard_layers::Reopens;

@@ -83,6 +83,7 @@ mod pattern;
 #[cfg(feature = "rate")]
 #[cfg_attr(docsrs, doc(cfg(feature = "rate")))]
 pub mod rate;
+mod reopens;
 #[cfg(feature = "shed")]
 #[cfg_attr(docsrs, doc(cfg(feature = "shed")))]
 pub mod shed;
@@ -101,3 +102,4 @@ pub mod trace;
 pub use self::clock::Clock;
 #[cfg(any(feature = "access", feature = "cache", feature = "coalesce", feature = "merge"))]
 pub use self::pattern::{Pattern, PatternError};
+pub use self::reopens::Reopens;

@@ -70,7 +70,7 @@ impl Health {
         };
         let result = result.and_then(|value| self.height(value.as_ref()));
         let now = Instant::now();
-        node.with_state(|state| match result {
+        let has_gone_down = node.with_state(|state| match result {
             Ok(height) => {
                 state.height = height;
                 state.streak = state.streak.max(0).saturating_add(1);
@@ -79,18 +79,24 @@ impl Health {
                     (state.down, state.back) = (None, Some(now));
                     tracing::info!(node = &*node.name, "up");
                 }
+                false
             }
             Err(reason) => {
                 state.streak = state.streak.min(0).saturating_sub(1);
                 let is_down = i64::from(-state.streak) >= i64::from(self.fail);
-                if state.down.is_none() && is_down {
+                let has_gone_down = state.down.is_none() && is_down;
+                if has_gone_down {
                     tracing::warn!(node = &*node.name, reason, "down");
                 }
                 if is_down {
                     state.down = Some(reason.into());
                 }
+                has_gone_down
             }
         });
+        if has_gone_down {
+            node.move_streams();
+        }
     }
 
     /// How current a server is, by what its check returned.
@@ -112,13 +118,18 @@ impl Health {
             |node: &Arc<Node>| node.with_state(|state| state.height.filter(|_| state.down.is_none()));
         let Some(best) = nodes.iter().filter_map(height).max() else { return };
         for node in nodes {
-            node.with_state(|state| {
+            let has_fallen_behind = node.with_state(|state| {
                 let lag = state.height.map(|height| best.saturating_sub(height)).filter(|lag| *lag > max_lag);
                 if state.lag.is_some() && lag.is_none() {
                     state.back = Some(Instant::now());
                 }
+                let has_fallen_behind = state.lag.is_none() && lag.is_some();
                 state.lag = lag;
+                has_fallen_behind
             });
+            if has_fallen_behind {
+                node.move_streams();
+            }
         }
     }
 }

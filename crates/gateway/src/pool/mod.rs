@@ -245,7 +245,7 @@ impl Pool {
         self.0.nodes.iter().filter(is_gone).map(|node| node.open.clone()).collect()
     }
 
-    /// Takes a node out, or brings it back. False if there is no such node.
+    /// Takes a node out, or brings it back. Merged streams of a node that is taken out [move](crate::Reopens) to others. False if there is no such node.
     pub fn drain(&self, node: &str, is_drained: bool) -> bool {
         let Some(node) = self.0.nodes.iter().find(|other| *other.name == *node) else { return false };
         node.with_state(|state| {
@@ -257,6 +257,9 @@ impl Pool {
                 (state.ejected, state.ejections) = (None, 0);
             }
         });
+        if is_drained {
+            node.move_streams();
+        }
         true
     }
 

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use switchboard_core::{Call, Reply, ReplyFuture, Service};
+use switchboard_layers::Reopens;
 use tokio::time::Instant;
 
 use super::health::Probe;
@@ -36,6 +37,8 @@ pub struct Node {
     pub(super) probe: Option<Arc<dyn Probe>>,
     pub(super) id: NodeId,
     pub(super) open: NodeCalls,
+    /// The streams that are opened again if they end, so that another node can have them.
+    movable: Mutex<NodeCalls>,
     pub(super) connections: Option<OpenConnections>,
     service: Arc<dyn Service>,
     pub(super) counts: Counts,
@@ -170,6 +173,7 @@ impl Node {
             probe: None,
             id: NodeId::new(),
             open: NodeCalls::default(),
+            movable: Mutex::default(),
             connections: None,
             service: Arc::new(service),
             counts: Counts::default(),
@@ -270,8 +274,13 @@ impl Node {
         self.counts.calls.fetch_add(1, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let flight = Flight { node: Arc::clone(self), begun: now, patience: Patience::of(call) };
+        let movable = call.cx.get::<Reopens>().map(|_| self.movable().clone());
         let finish = |flight: Flight, reply: Reply| {
             let reply = flight.node.open.note(reply);
+            let reply = match movable {
+                Some(streams) => streams.note_movable(reply),
+                None => reply,
+            };
             ended(&flight.end(&reply));
             reply
         };
@@ -282,6 +291,16 @@ impl Node {
                 finish(flight, reply)
             }),
         }
+    }
+
+    fn movable(&self) -> MutexGuard<'_, NodeCalls> {
+        self.movable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the streams that are opened again elsewhere, because it should get no more calls.
+    pub(super) fn move_streams(&self) {
+        let streams = std::mem::take(&mut *self.movable());
+        streams.end();
     }
 
     /// Calls in progress.

@@ -10,6 +10,7 @@ use futures_util::Stream;
 use switchboard_core::{CallError, ErrorObject, Items, Json, Outcome, Reply, ReplyFuture};
 
 const REMOVED: &str = "the upstream was removed";
+const MOVED: &str = "its server gets no more calls";
 
 /// Ends calls and streams of a [`Pool`](super::Pool). It does not keep the pool alive, so a server that is removed can finish them for a while.
 /// Clones end the same ones.
@@ -55,7 +56,7 @@ struct Tasks {
 
 impl NodeCalls {
     /// Ends all of them, and those that begin later.
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.0.is_ended.store(true, Ordering::SeqCst);
         let tasks: Vec<Waker> = self.0.tasks().places.iter_mut().filter_map(Option::take).collect();
         tasks.into_iter().for_each(Waker::wake);
@@ -87,9 +88,21 @@ impl NodeCalls {
             // Who opens a stream again that broke shall not try forever.
             return Reply::error(CallError::CannotConnect(REMOVED.into()).into());
         }
+        self.ending(reply, REMOVED)
+    }
+
+    /// The same for a stream that is opened again if it ends, by another server.
+    pub(super) fn note_movable(&self, reply: Reply) -> Reply {
+        if matches!(reply.outcome, Outcome::Stream(_)) && self.is_ended() {
+            return Reply::error(CallError::Closed(MOVED.into()).into());
+        }
+        self.ending(reply, MOVED)
+    }
+
+    fn ending(&self, reply: Reply, reason: &'static str) -> Reply {
         reply.map_items(|items| {
             let end = self.ended();
-            items.through(|items| Ending { items: Some(items), end })
+            items.through(|items| Ending { items: Some(items), end, reason })
         })
     }
 }
@@ -146,6 +159,7 @@ impl Drop for UntilEnded {
 struct Ending {
     items: Option<Items>,
     end: UntilEnded,
+    reason: &'static str,
 }
 
 impl Stream for Ending {
@@ -157,7 +171,7 @@ impl Stream for Ending {
         // A stream that always has items ends, too.
         if !matches!(item, Poll::Ready(None)) && self.end.poll_ended(cx).is_ready() {
             self.items = None;
-            let gone = CallError::Closed(REMOVED.into());
+            let gone = CallError::Closed(self.reason.into());
             return Poll::Ready(Some(Err(gone.into())));
         }
         item
@@ -224,6 +238,29 @@ mod tests {
         drop((pool, streams));
         let items: Vec<_> = items.collect().await;
         assert!(items.len() == 2 && items.iter().all(Result::is_ok), "{items:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_merged_stream_moves_to_another_node_when_its_node_is_drained() {
+        let server = |name: &'static str| {
+            let items = move || stream::iter([name]).chain(stream::pending());
+            Node::new(
+                name,
+                service_fn(move |_: &switchboard_core::Call| ReplyFuture::ready(Reply::stream(items()))),
+            )
+        };
+        let pool = Pool::builder("u").node(server("one")).node(server("two").with_priority(2)).build();
+        let merge = Merge::new("**".parse().ok()).shared();
+        let merged = Peer::local(merge.layer(Arc::new(pool.clone())));
+        let mut items = merged.stream::<String>("m", ()).await.unwrap();
+        let mut own = Peer::local(pool.clone()).stream::<String>("m", ()).await.unwrap();
+        assert_eq!(items.next().await, Some(Ok("one".to_owned())));
+        assert_eq!(own.next().await, Some(Ok("one".to_owned())));
+        pool.drain("one", true);
+        assert!(matches!(items.next().await, Some(Err(CallError::Gap(_)))));
+        assert_eq!(items.next().await, Some(Ok("two".to_owned())));
+        // A stream that nothing opens again goes on.
+        assert!(tokio::time::timeout(Duration::from_secs(60), own.next()).await.is_err());
     }
 
     #[tokio::test]

@@ -4,8 +4,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use switchboard_core::{Code, Json, Service};
+use futures_util::{StreamExt as _, stream};
+use switchboard_core::{
+    Call, CallError, Code, Json, Layer as _, Peer, Reply, ReplyFuture, Service, service_fn,
+};
 use switchboard_gateway::{Health, Node, Pool, PoolBuilder, Probe, Skipped};
+use switchboard_layers::merge::Merge;
 
 use crate::fakes::{Fake, answers, call, code, share};
 
@@ -122,4 +126,29 @@ async fn a_node_that_lags_is_better_than_none() {
     *said.lock().unwrap() = Some(Err("gone".to_owned()));
     pass(3).await;
     assert_eq!(share(&answers(&pool, 10).await, "one"), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn merged_streams_leave_a_node_that_goes_down_or_falls_behind() {
+    let server = |name: &'static str| {
+        let items = move || stream::iter([name]).chain(stream::pending());
+        service_fn(move |_: &Call| ReplyFuture::ready(Reply::stream(items())))
+    };
+    for fault in [Ok("1".to_owned()), Err("no answer".to_owned())] {
+        let said = [(); 2].map(|()| Said::new(Mutex::new(Some(Ok("10".to_owned())))));
+        let nodes = ["one", "two"].into_iter().zip(&said).zip(1..);
+        let mut health = every_second();
+        health.max_lag = Some(2);
+        let pool = nodes.fold(Pool::builder("u").health(health), |pool, ((name, said), priority)| {
+            let node = Node::new(name, server(name)).with_probe(Script(Arc::clone(said)));
+            pool.node(node.with_priority(priority))
+        });
+        let merge = Merge::new("**".parse().ok()).shared();
+        let merged = Peer::local(merge.layer(Arc::new(pool.build())));
+        let mut items = merged.stream::<String>("m", ()).await.unwrap();
+        assert_eq!(items.next().await, Some(Ok("one".to_owned())));
+        *said[0].lock().unwrap() = Some(fault);
+        assert!(matches!(items.next().await, Some(Err(CallError::Gap(_)))));
+        assert_eq!(items.next().await, Some(Ok("two".to_owned())));
+    }
 }

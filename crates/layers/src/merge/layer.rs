@@ -12,6 +12,7 @@ use super::pump::Pump;
 use crate::by_key::{ByKey, Joined};
 use crate::explain::{Conclusion, Explain, Step};
 use crate::key::{NO_IDENTITY, key_of};
+use crate::reopens::Reopens;
 
 impl Layer for Merge {
     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
@@ -116,6 +117,7 @@ impl Merged {
 fn lasting(call: &Call) -> Call {
     let mut call = call.clone();
     call.cx.deadline = None;
+    call.cx.insert(Reopens);
     call.method = call.method.detached();
     call.params = call.params.as_ref().map(Json::detached);
     call
