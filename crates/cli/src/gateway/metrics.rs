@@ -1,6 +1,8 @@
 //! Numbers about upstreams, for Prometheus and OpenTelemetry. They are counted where calls pass anyway, and read when they are asked for.
 
-use switchboard::gateway::{Breaker, NodeStatus};
+use std::sync::atomic::Ordering;
+
+use switchboard::gateway::{Breaker, MirrorCounts, NodeStatus};
 use switchboard::metrics::{Labels, Metrics};
 
 use super::{Gated, Upstream};
@@ -81,6 +83,11 @@ fn policies(metrics: Metrics, gated: &Gated) -> Metrics {
                 counts.collect()
             }),
         )
+        .with_counters(
+            "switchboard_upstream_mirror_total",
+            "Copies of calls that were sent to a mirror, by what became of them.",
+            by_upstream(gated, mirrored),
+        )
         .with_gauges(
             "switchboard_upstream_cache_bytes",
             "How large the cache of an upstream is.",
@@ -88,6 +95,22 @@ fn policies(metrics: Metrics, gated: &Gated) -> Metrics {
                 upstream.cache().map(|numbers| unlabelled(numbers.bytes as f64)).into_iter().collect()
             }),
         )
+}
+
+/// What became of the copies of calls, if there are any.
+fn mirrored(upstream: &Upstream) -> Vec<(Labels, f64)> {
+    let MirrorCounts { same, different, not_compared, timed_out, left_out, .. } = &*upstream.mirrored;
+    let counts = [
+        ("same", same),
+        ("different", different),
+        ("not_compared", not_compared),
+        ("timed_out", timed_out),
+        ("left_out", left_out),
+    ];
+    let counts = counts.map(|(result, count)| (result, count.load(Ordering::Relaxed)));
+    let is_used = upstream.policy.mirror.is_some() || counts.iter().any(|(_, count)| *count > 0);
+    let labelled = |(result, count): (&str, u64)| (vec![("result", result.to_owned())], count as f64);
+    if is_used { counts.map(labelled).to_vec() } else { Vec::new() }
 }
 
 fn unlabelled(value: f64) -> (Labels, f64) {

@@ -61,6 +61,7 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
         && let Some(to) = all.iter().find(|other| other.name == mirror.upstream)
     {
         let copies = Mirror::new(Arc::new(to.pool.clone()), mirror.traffic).with_name(to.name.as_str());
+        let copies = copies.with_counts(Arc::clone(&upstream.mirrored));
         stack = stack.with(if mirror.diff { copies.with_diff() } else { copies });
     }
     let is_shared = policy.shared.unwrap_or(false);

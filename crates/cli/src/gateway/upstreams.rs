@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use switchboard::access::Pattern;
 use switchboard::cache::CacheNumbers;
-use switchboard::gateway::{Attempts, Backend, Breaker, Discovered, Pool, Retry, Safety, Stack};
+use switchboard::gateway::{
+    Attempts, Backend, Breaker, Discovered, MirrorCounts, Pool, Retry, Safety, Stack,
+};
 use switchboard::mcp::adapt::PlainResults;
 use switchboard::openrpc::remote::RemoteError;
 use switchboard::{AllowedNames, Call, CallError, Describe as _, Dialect};
@@ -30,6 +32,8 @@ pub(crate) struct Upstream {
     pub(super) policy: PolicyConfig,
     pub(super) is_ethereum: bool,
     pub(super) clearing: Clearing,
+    /// What became of the copies of its calls.
+    pub(super) mirrored: Arc<MirrorCounts>,
     /// Others if anything is that calls pass through, so that nothing outside is kept for it.
     pub(super) version: Version,
     config: UpstreamConfig,
@@ -94,6 +98,7 @@ impl Upstream {
             breaker: breaker(config),
             policy: config.policy.clone(),
             clearing: Clearing::new(&config.prefix),
+            mirrored: Arc::default(),
             is_ethereum: config.profile == Profile::Ethereum,
             version: Version(Arc::default()),
             config: config.clone(),

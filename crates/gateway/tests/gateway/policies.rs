@@ -39,6 +39,12 @@ async fn a_mirror_gets_copies_and_never_delays_the_caller() {
     assert_eq!(mirror.counts().left_out.load(Ordering::Relaxed), 36);
     drop(service.call(&Call::notification("m", None)).await);
     assert_eq!((first.take_asked(), second.take_asked()), (101, 0));
+    // It does not hang for good.
+    tokio::time::advance(Duration::from_secs(31)).await;
+    settle().await;
+    assert_eq!((mirror.counts().timed_out.load(Ordering::Relaxed), second.cancelled()), (64, 64));
+    assert_eq!(name(&service.call(&call()).await), "first");
+    assert_eq!(second.take_asked(), 1);
 }
 
 #[tokio::test(start_paused = true)]
