@@ -7,15 +7,22 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use switchboard::access::Pattern;
 use switchboard::cache::Cache;
-use switchboard::gateway::{Conclusion, Explain, Pool, Step};
-use switchboard::{Call, Json, Layer, Name, Peer, Reply, ReplyFuture, Service};
+use switchboard::gateway::{Conclusion, Explain, Pool, Reopens, Step};
+use switchboard::{
+    Call, CallError, Items, Json, Layer, Name, Outcome, Reply, ReplyFuture, Service, StreamWanted,
+};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 /// The subscriptions of Ethereum nodes, which look like methods in the configuration.
 const ETHEREUM: [&str; 4] = ["newHeads", "logs", "newPendingTransactions", "syncing"];
 
-/// The pause before a subscription that ended is opened again.
+/// The pause before a subscription that ended is opened again: at first, and at most.
 const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How long a server may take to open a subscription.
+const OPEN_TIME: Duration = Duration::from_secs(30);
 
 /// A cache, and the methods whose calls empty it.
 struct Watching {
@@ -54,9 +61,9 @@ impl Clearing {
     pub(super) fn add(&self, events: &[String], cache: &Cache, pool: &Pool, is_ethereum: bool) -> Cleared {
         let (subscriptions, methods): (Vec<&String>, Vec<&String>) =
             events.iter().partition(|event| is_ethereum && ETHEREUM.contains(&event.as_str()));
-        let following = subscriptions.into_iter().map(|event| {
-            tokio::spawn(follow(event.clone(), cache.clone(), Peer::local(pool.clone()))).abort_handle()
-        });
+        let following = subscriptions
+            .into_iter()
+            .map(|event| tokio::spawn(follow(event.clone(), cache.clone(), pool.clone())).abort_handle());
         let following = following.collect();
         let methods: Vec<Pattern> = methods.iter().filter_map(|method| method.parse().ok()).collect();
         let watching = Arc::new(Watching { methods, cache: cache.clone() });
@@ -122,28 +129,50 @@ impl Explain for Clearing {
     }
 }
 
-/// Empties the cache with each item of a subscription, and when the subscription breaks, because items may be missing then.
-async fn follow(event: String, cache: Cache, peer: Peer) {
-    let mut was_told = false;
+/// Empties the cache with each item of a subscription, and when it is opened and when it ends, because items may have been missed. A server
+/// that cannot subscribe leaves the cache alone.
+async fn follow(event: String, cache: Cache, pool: impl Service) {
+    let (mut pause, mut was_told) = (PAUSE, false);
     loop {
-        match peer.stream::<Json>("eth_subscribe", [&event]).await {
+        match subscribe(&event, &pool).await {
             Ok(mut items) => {
-                was_told = false;
+                let opened = Instant::now();
+                cache.clear_all();
                 while let Some(item) = items.next().await {
                     cache.clear_all();
-                    if item.is_err_and(|error| !matches!(error, switchboard::CallError::Gap(_))) {
+                    if item.is_err_and(|error| error.gap().is_none()) {
                         break;
                     }
                 }
+                cache.clear_all();
+                if opened.elapsed() >= pause {
+                    (pause, was_told) = (PAUSE, false);
+                }
             }
-            Err(error) if !was_told => {
+            Err(reason) => {
+                if !was_told {
+                    tracing::warn!(event, reason, "cannot subscribe, so the cache is emptied by time alone");
+                }
                 was_told = true;
-                tracing::warn!(event, %error, "cannot subscribe, so the cache is emptied by time alone");
             }
-            Err(_) => {}
         }
-        cache.clear_all();
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// The items of a subscription, or why there are none.
+async fn subscribe(event: &str, pool: &impl Service) -> Result<Items, String> {
+    let params = Json::encode(&[event.to_owned()]).map_err(|error| error.to_string())?;
+    let mut call = Call::new("eth_subscribe", Some(params));
+    call.cx.deadline = Some(Instant::now() + OPEN_TIME);
+    call.cx.insert(StreamWanted);
+    call.cx.insert(Reopens);
+    match tokio::time::timeout(OPEN_TIME, pool.call(&call)).await.map(|reply| reply.outcome) {
+        Ok(Outcome::Stream(items)) => Ok(items),
+        Ok(Outcome::Error(error)) => Err(CallError::from(error).to_string()),
+        Ok(Outcome::Value(_)) => Err("the server answered without a subscription".to_owned()),
+        Err(_) => Err(CallError::TimedOut.to_string()),
     }
 }
 
@@ -167,5 +196,51 @@ impl Service for Watched {
             }
             reply
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use switchboard::cache::CacheRule;
+    use switchboard::{ErrorObject, Peer, service_fn};
+
+    use super::*;
+
+    /// A cache that is emptied by what a node sends, and what it counts after a minute of one call a second.
+    async fn hits(subscribed: fn() -> Reply) -> u64 {
+        let node = service_fn(move |call: &Call| {
+            ReplyFuture::ready(match call.method.as_str() {
+                "eth_subscribe" => subscribed(),
+                _ => Reply::value(Json::TRUE),
+            })
+        });
+        let rule = CacheRule::new("**".parse().ok(), Duration::from_secs(3600)).shared();
+        let cache = Cache::new([rule]);
+        let peer = Peer::from(cache.layer(Arc::new(node.clone())));
+        let following = tokio::spawn(follow("newHeads".to_owned(), cache.clone(), node));
+        for _ in 0..60 {
+            peer.call::<bool>("eth_chainId", ()).await.expect("it answers");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        following.abort();
+        cache.numbers().hits
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_node_that_cannot_subscribe_leaves_the_cache_alone() {
+        assert_eq!(hits(|| Reply::error(ErrorObject::method_not_found("eth_subscribe"))).await, 59);
+        assert_eq!(hits(|| Reply::value(Json::TRUE)).await, 59);
+        // Only a few attempts within the minute.
+        let ends_at_once = hits(|| Reply::stream(stream::iter([1]))).await;
+        assert!((50..59).contains(&ends_at_once), "{ends_at_once}");
+        // An item comes each second.
+        let items = || {
+            Reply::stream(stream::unfold((), |()| async {
+                tokio::time::sleep(Duration::from_millis(900)).await;
+                Some((1, ()))
+            }))
+        };
+        assert!(hits(items).await < 10);
     }
 }
