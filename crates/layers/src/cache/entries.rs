@@ -26,6 +26,9 @@ const OVERHEAD: usize = 2 * (size_of::<Kept>() + 64) + 48;
 /// The usual size of an entry, by which the bounded cache estimates how many it will have.
 const USUAL: usize = 1024;
 
+/// Metadata that says how one call went, and nothing about its answer: how often a gateway sent it.
+const OF_ONE_CALL: &str = "switchboard-attempts";
+
 /// All entries.
 pub(super) struct Entries {
     limit: usize,
@@ -172,7 +175,7 @@ fn detached_error(error: &ErrorObject) -> ErrorObject {
 
 fn detached_extra(extra: &Extra) -> Extra {
     let mut kept = Extra::default();
-    let metadata = extra.metadata.entries().into_iter();
+    let metadata = extra.metadata.entries().into_iter().filter(|(name, _)| *name != OF_ONE_CALL);
     kept.status = extra.status;
     kept.metadata = metadata.map(|(name, value)| (name, value.to_vec())).collect::<Metadata>();
     kept.members = extra.members.as_ref().map(Json::detached);

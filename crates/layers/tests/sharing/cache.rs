@@ -376,3 +376,19 @@ async fn no_answer_from_before_a_clear_is_given_after_it_on_any_thread() {
     }
     assert!(cache.numbers().hits > 0 && cleared.load(SeqCst) > 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_answer_does_not_say_how_often_another_call_was_sent() {
+    let rig = rig([rule()]);
+    let answer =
+        Reply::value(Json::TRUE).with_metadata("switchboard-attempts", "2").with_metadata("etag", "x");
+    let pending = rig.get("ann");
+    assert!(rig.upstream.answer(0, answer));
+    let text = |reply: &Reply, name: &str| {
+        reply.extra.as_ref().and_then(|extra| extra.metadata.text(name).map(ToString::to_string))
+    };
+    let first = pending.await;
+    assert_eq!(text(&first, "switchboard-attempts").as_deref(), Some("2"));
+    let kept = rig.get("ann").await;
+    assert_eq!((text(&kept, "etag").as_deref(), text(&kept, "switchboard-attempts")), (Some("x"), None));
+}
