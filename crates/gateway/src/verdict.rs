@@ -1,6 +1,7 @@
 //! What a reply says about the server that it came from.
 
 use switchboard_core::{Call, CallError, Code, ErrorObject, Outcome, Reply};
+use switchboard_transport::carrier::redacted;
 use tokio::time::Instant;
 
 use crate::limit::OwnTime;
@@ -52,6 +53,19 @@ impl Failure {
             _ => None,
         }
     }
+}
+
+/// The longest text about a failure, in characters.
+const LONGEST: usize = 200;
+
+/// Why a call failed, for operators. Texts of the server are left out: they may quote params.
+pub(crate) fn reason(reply: &Reply) -> Option<String> {
+    let Outcome::Error(error) = &reply.outcome else { return None };
+    let text = match error.local() {
+        Some(local) => local.to_string(),
+        None => format!("the server answered with the error {}", error.code),
+    };
+    Some(redacted(&text).chars().take(LONGEST).flat_map(char::escape_debug).collect())
 }
 
 /// What a reply says about the health of its server.
@@ -112,6 +126,21 @@ mod tests {
         check(code(Code::INVALID_PARAMS), None);
         check(code(Code(-32099)), None);
         check(Reply::value(switchboard_core::Json::TRUE), None);
+    }
+
+    #[test]
+    fn reasons_are_short_and_have_no_secrets() {
+        let local =
+            |text: String| reason(&Reply::error(CallError::Transport(text.into()).into())).expect("an error");
+        let redirect = "the server answered 302 and redirects to https://a.example/login?token=s3cret";
+        assert_eq!(local(redirect.to_owned()), redirect.replace("s3cret", "***"));
+        assert_eq!(local("x\u{1b}".repeat(1000)).matches('x').count(), LONGEST / 2);
+        let remote = ErrorObject::new(Code::INTERNAL_ERROR, "wrong password s3cret");
+        assert_eq!(
+            reason(&Reply::error(remote)).as_deref(),
+            Some("the server answered with the error -32603")
+        );
+        assert_eq!(reason(&Reply::value(switchboard_core::Json::TRUE)), None);
     }
 
     #[tokio::test(start_paused = true)]

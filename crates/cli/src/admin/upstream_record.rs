@@ -81,6 +81,12 @@ struct NodeRecord {
     calls: u64,
     /// How many of them it failed.
     errors: u64,
+    /// Why a call failed last, without secrets and texts of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<String>,
+    /// When that was, in milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error_at: Option<f64>,
     /// Calls in progress.
     in_flight: u32,
     /// How long its answers take, as a moving average in milliseconds.
@@ -155,7 +161,10 @@ impl NodeRecord {
             Some(Skipped::Lagging(_)) => ("lagging", None, None),
             Some(_) => ("drained", None, None),
         };
+        let last_error = node.last_error.as_ref();
         NodeRecord {
+            last_error: last_error.map(|(text, _)| text.to_string()),
+            last_error_at: last_error.map(|(_, ago)| since_1970(SystemTime::now() - *ago)),
             url: node.name.to_string(),
             state,
             reason: reason.or_else(|| node.skipped.as_ref().map(ToString::to_string)),
@@ -174,6 +183,10 @@ impl NodeRecord {
 
 /// The moment when this time will have passed, to the second: then it stays the same while it passes.
 fn after(time: Duration) -> f64 {
-    let moment = (SystemTime::now() + time).duration_since(UNIX_EPOCH).unwrap_or_default();
-    moment.as_secs_f64().round() * 1e3
+    since_1970(SystemTime::now() + time)
+}
+
+/// A moment, to the second.
+fn since_1970(moment: SystemTime) -> f64 {
+    moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64().round() * 1e3
 }

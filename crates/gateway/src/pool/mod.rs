@@ -290,7 +290,12 @@ impl Pool {
         if let Some(routed) = &routed {
             routed.sent(&inner.nodes[index].name);
         }
+        let method = tracing::enabled!(tracing::Level::INFO).then(|| call.method.clone());
         self.0.nodes[index].call(call, now, move |ended| {
+            if let (Some(method), Some(reason)) = (method, &ended.reason) {
+                let (upstream, node, method) = (&*inner.name, &*inner.nodes[index].name, method.as_str());
+                tracing::info!(upstream, node, method = %method.escape_debug(), reason = &**reason, "a call failed");
+            }
             if let Some(eject) = &inner.eject {
                 eject.note(&inner.nodes[index], &inner.nodes, ended);
             }

@@ -14,7 +14,7 @@ use super::open_calls::NodeCalls;
 use crate::link::OpenConnections;
 use crate::pinned::NodeId;
 use crate::ratio::Ratio;
-use crate::verdict::{Failure, Patience, Verdict};
+use crate::verdict::{Failure, Patience, Verdict, reason};
 
 /// The period over which failures of a node are counted.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -83,6 +83,8 @@ pub(super) struct State {
     pub(super) strikes: u32,
     /// Until when other nodes are preferred, and how the last call failed.
     rests: Option<(Instant, Failure)>,
+    /// Why a call failed last, and when.
+    pub(super) last_error: Option<(Arc<str>, Instant)>,
 }
 
 impl State {
@@ -327,6 +329,8 @@ struct Flight {
 pub(super) struct Ended {
     pub(super) failure: Option<Failure>,
     pub(super) verdict: Verdict,
+    /// Why it failed, if it did.
+    pub(super) reason: Option<Arc<str>>,
     pub(super) at: Instant,
     pub(super) took: Duration,
 }
@@ -336,6 +340,10 @@ impl Flight {
         let at = Instant::now();
         let (failure, took) = (Failure::of(reply), at.saturating_duration_since(self.begun));
         let verdict = self.patience.verdict(reply, at);
+        let reason: Option<Arc<str>> = failure.and_then(|_| reason(reply)).map(Into::into);
+        if let Some(reason) = &reason {
+            self.node.with_state(|state| state.last_error = Some((Arc::clone(reason), at)));
+        }
         // Failures are often fast: they must not make a node look good.
         match failure {
             None => self.node.note_latency(took),
@@ -345,7 +353,7 @@ impl Flight {
         {
             self.node.with_state(|state| state.note(failure, at));
         }
-        Ended { failure, verdict, at, took }
+        Ended { failure, verdict, reason, at, took }
     }
 }
 

@@ -23,6 +23,8 @@ pub struct NodeStatus {
     pub ejected_because: Option<Arc<str>>,
     /// How many calls in a row have failed.
     pub failed_in_a_row: u32,
+    /// Why a call failed last, and how long ago that was. Without secrets and texts of the server.
+    pub last_error: Option<(Arc<str>, Duration)>,
     /// Calls that were sent to it.
     pub calls: u64,
     /// How many of them it failed. Ordinary errors of methods do not count.
@@ -78,6 +80,7 @@ fn status(node: &Node, skipped: Option<Skipped>, best: Option<u64>) -> NodeStatu
     let is_ejected = matches!(skipped, Some(Skipped::Ejected { .. }));
     let (failed_in_a_row, height, because) =
         node.with_state(|state| (state.strikes, state.height, state.ejected_because.clone()));
+    let last_error = node.with_state(|state| state.last_error.clone());
     NodeStatus {
         name: Arc::clone(&node.name),
         weight: node.weight,
@@ -85,6 +88,7 @@ fn status(node: &Node, skipped: Option<Skipped>, best: Option<u64>) -> NodeStatu
         skipped,
         ejected_because: because.filter(|_| is_ejected),
         failed_in_a_row,
+        last_error: last_error.map(|(text, at)| (text, at.elapsed())),
         calls: node.counts.calls.load(Ordering::Relaxed),
         failures: node.counts.failures.load(Ordering::Relaxed),
         in_flight: node.in_flight(),

@@ -45,6 +45,8 @@ async fn an_ejected_node_says_why() {
     }
     let because = named(&pool, "bad").ejected_because;
     assert_eq!(because.as_deref(), Some("10 of 10 calls failed"));
+    assert!(named(&pool, "bad").last_error.is_some_and(|(text, _)| text.contains("broken")));
+    assert_eq!(named(&pool, "good").last_error, None);
     pool.eject("good", SECOND);
     assert_eq!(named(&pool, "good").ejected_because.as_deref(), Some("ejected by an operator"));
     assert_eq!(named(&pool, "good").skipped, Some(Skipped::Ejected { for_another: SECOND }));
