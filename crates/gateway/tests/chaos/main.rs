@@ -1,4 +1,4 @@
-//! Servers that die, stall, fall silent, answer late or garbage at random, under load: no safe call is lost while one server works, no
+//! Servers that die, stall, fall silent, answer late or garbage, or refuse calls that they have run, at random, under load: no safe call is lost while one server works, no
 //! other call runs twice, no answer goes to the wrong caller, and nothing is left in the end.
 //!
 //! The seed is printed; `SEED` in the environment repeats a run, `CHAOS_MS` makes it longer.
@@ -14,11 +14,12 @@ mod until;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_core::{
-    Call, Connections, Context, ErrorObject, Json, Origin, Outcome, Router, Service, Session, Upstream,
+    Call, Code, Connections, Context, ErrorObject, Json, Origin, Outcome, Router, Service, Session, Upstream,
 };
 use switchboard_gateway::{Attempts, CallProbe, Health, Hedge, Link, Node, Pool, Retry};
 use switchboard_transport::Dial;
@@ -52,17 +53,24 @@ fn time() -> Duration {
     given.unwrap_or(1500) * MS
 }
 
+/// The error that a server answers with after it has run a call, as one does that is over its limits or drains; 0 if it has none.
+type Refuses = Arc<AtomicI64>;
+
 /// A server whose methods note that they ran and return the secret of their caller.
-async fn server(ran: &Ran, servers: &mut JoinSet<()>) -> SocketAddr {
-    let noting = |ran: Ran| {
+async fn server(ran: &Ran, refuses: &Refuses, servers: &mut JoinSet<()>) -> SocketAddr {
+    let noting = || {
+        let (ran, refuses) = (Arc::clone(ran), Arc::clone(refuses));
         move |(secret,): (String,), _: Context| {
             *ran.lock().unwrap().entry(secret.clone()).or_default() += 1;
-            Ok::<_, ErrorObject>(secret)
+            match refuses.load(Ordering::Relaxed) {
+                0 => Ok(secret),
+                code => Err(ErrorObject::from_code(Code(code))),
+            }
         }
     };
     let router = Router::builder()
-        .method("safe", noting(Arc::clone(ran)))
-        .method("unsafe", noting(Arc::clone(ran)))
+        .method("safe", noting())
+        .method("unsafe", noting())
         .method("ping", |(): (), _| Ok::<_, ErrorObject>(true));
     let mut server = Server::new(router.build().unwrap());
     server.listen("tcp://127.0.0.1:0").await.unwrap();
@@ -90,7 +98,13 @@ fn upstream(relays: &[Relay], link: &Link) -> (Pool, Attempts, Vec<Upstream>) {
 }
 
 /// Breaks and repairs nodes at random, one of which always works and at most one of which stalls.
-async fn storm(relays: &[Relay], nodes: &[Upstream], random: &mut fastrand::Rng, until: Instant) {
+async fn storm(
+    relays: &[Relay],
+    refuses: &[Refuses],
+    nodes: &[Upstream],
+    random: &mut fastrand::Rng,
+    until: Instant,
+) {
     let mut survivor = 0;
     let mut modes = [Mode::Works; NODES];
     while Instant::now() < until {
@@ -98,6 +112,7 @@ async fn storm(relays: &[Relay], nodes: &[Upstream], random: &mut fastrand::Rng,
             let next = random.usize(..NODES);
             modes[next] = Mode::Works;
             relays[next].set(Mode::Works);
+            refuses[next].store(0, Ordering::Relaxed);
             works(&nodes[next]).await;
             survivor = next;
         }
@@ -112,15 +127,20 @@ async fn storm(relays: &[Relay], nodes: &[Upstream], random: &mut fastrand::Rng,
             5 => Mode::Cuts,
             _ => Mode::Dead,
         };
+        let code = match random.u8(..6) {
+            0 => Code::OVER_LIMIT.0,
+            1 => Code::SHUTTING_DOWN.0,
+            _ => 0,
+        };
         if victim != survivor {
+            refuses[victim].store(code, Ordering::Relaxed);
             modes[victim] = mode;
             relays[victim].set(mode);
         }
         tokio::time::sleep_until(Instant::now() + random.u32(5..40) * MS).await;
     }
-    for relay in relays {
-        relay.set(Mode::Works);
-    }
+    relays.iter().for_each(|relay| relay.set(Mode::Works));
+    refuses.iter().for_each(|refuses| refuses.store(0, Ordering::Relaxed));
 }
 
 /// Waits until a node answers, and its health checks have seen that.
@@ -189,8 +209,9 @@ async fn weather(link: Link, seed: u64) {
     let (tasks, before) = (Handle::current().metrics().num_alive_tasks(), descriptors());
     let (ran, mut servers) = (Ran::default(), JoinSet::new());
     let mut relays = Vec::new();
-    for _ in 0..NODES {
-        relays.push(Relay::start(server(&ran, &mut servers).await).await);
+    let refuses: Vec<Refuses> = (0..NODES).map(|_| Refuses::default()).collect();
+    for refuses in &refuses {
+        relays.push(Relay::start(server(&ran, refuses, &mut servers).await).await);
     }
     let (pool, service, nodes) = upstream(&relays, &link);
     let (stop, stopped) = watch::channel(false);
@@ -198,7 +219,7 @@ async fn weather(link: Link, seed: u64) {
     for number in 0..SESSIONS {
         clients.spawn(client(service.clone(), number, seed, stopped.clone()));
     }
-    storm(&relays, &nodes, &mut fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
+    storm(&relays, &refuses, &nodes, &mut fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
     stop.send_replace(true);
     let counts = clients.join_all().await;
     let answered: usize = counts.iter().map(|count| count.answered).sum();
@@ -218,7 +239,7 @@ async fn weather(link: Link, seed: u64) {
 async fn cycles() {
     let (tasks, before) = (Handle::current().metrics().num_alive_tasks(), descriptors());
     let (ran, mut servers) = (Ran::default(), JoinSet::new());
-    let address = server(&ran, &mut servers).await;
+    let address = server(&ran, &Refuses::default(), &mut servers).await;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gateway/server.sh");
     let program = format!("exec:sh '{script}' /dev/null");
     let (many, few) = if cfg!(debug_assertions) { (500, 10) } else { (10_000, 100) };

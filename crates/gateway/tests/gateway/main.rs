@@ -14,6 +14,7 @@ mod policies;
 mod pools;
 mod routing;
 mod status;
+mod streams;
 #[cfg(target_os = "linux")]
 #[path = "../../../../tests/support/until.rs"]
 mod until;

@@ -114,6 +114,22 @@ async fn a_route_with_a_condition_lets_others_pass() {
 }
 
 #[tokio::test]
+async fn a_canary_gets_its_percentage_of_the_calls() {
+    // The test has its own thread, and so its own random numbers.
+    fastrand::seed(17);
+    for (share, expected) in [(0.0, 0..=0), (0.05, 450..=550), (0.5, 4_850..=5_150), (1.0, 10_000..=10_000)] {
+        let canary = Conditions::default().with_traffic(share);
+        let gateway = gateway([route("math/*").to("deep").when(canary)]);
+        let mut count = 0;
+        for _ in 0..10_000 {
+            let Outcome::Value(value) = ask(&gateway, "math/add", None).await.outcome else { panic!() };
+            count += usize::from(value.decode::<(String, String, Option<String>)>().unwrap().0 == "deep");
+        }
+        assert!(expected.contains(&count), "{count} of 10,000 calls, of a share of {share}");
+    }
+}
+
+#[tokio::test]
 async fn params_cross_byte_for_byte_unless_a_route_rewrites_them() {
     let rewrite = Rewrite::default().set("/tenant", json!("acme")).remove("/debug");
     let gateway = gateway([route("math/tenant").with_rewrite(rewrite)]);

@@ -5,5 +5,6 @@
 mod cache;
 mod cache_model;
 mod coalesce;
+mod coalesce_model;
 mod merge;
 mod upstream;
