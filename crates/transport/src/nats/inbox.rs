@@ -78,7 +78,7 @@ impl Inbox {
         format!("{}*", self.prefix)
     }
 
-    /// A subject for a subscription of its own, which the permissions for this inbox include.
+    /// A subject for a separate subscription, which the permissions for this inbox include.
     pub(super) fn subject_beside(&self) -> Subject {
         let mut subject = format!("{}own.", self.prefix);
         self.locked(|table| table.tokens.next()).write(&mut subject);

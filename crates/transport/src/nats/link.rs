@@ -31,6 +31,9 @@ const PING: Duration = Duration::from_secs(5);
 /// How long the broker may take to return a message.
 const ROUND_TRIP: Duration = Duration::from_secs(5);
 
+/// How long a refusal of the broker may take from its connection to us.
+const REFUSAL: Duration = Duration::from_millis(50);
+
 /// A connection to a broker. It reconnects until it is dropped.
 pub(super) struct Link {
     pub(super) client: Client,
@@ -167,6 +170,8 @@ impl Link {
     /// Waits until the broker has accepted the subscriptions. What it says about the first message is known when the second is back.
     pub(super) async fn ready(&self) -> Result<(), String> {
         self.confirm("".into()).await.map_err(|error| error.to_string())?;
+        // On a busy machine the refusal may take a little longer, and a worker that hears nothing must not start.
+        tokio::time::sleep(REFUSAL).await;
         self.refusal.get().map_or(Ok(()), |why| Err(why.clone()))
     }
 
@@ -212,6 +217,11 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.receiving.abort();
     }
+}
+
+/// Names a subscription for [`Link::confirm`], which takes the subject of messages otherwise: a client may be allowed one without the other.
+pub(super) fn subscription_to(subjects: &str) -> Subject {
+    Subject::from(format!("subscription to {subjects}"))
 }
 
 /// What replies go to, up to the last dot. A broker can restrict the inboxes of each user, so the user is part of it.
@@ -266,7 +276,7 @@ impl Events {
         if let Some(topic) = topic.filter(|topic| topic.starts_with(subject::TOPICS)) {
             let detail = format!("the NATS server does not allow this client to subscribe to {topic}");
             let error = CallError::Rejected(ErrorObject::unauthorized().with_detail(detail));
-            self.inbox.fail_sent_to(topic, &error);
+            self.inbox.fail_sent_to(&subscription_to(topic), &error);
         } else if lower.contains(subscription) && !lower.contains("\"$srv") {
             let why = format!("the NATS server at {} refused a subscription: {text}", self.broker);
             self.inbox.fail(&CallError::CannotConnect(why.clone().into()), true);

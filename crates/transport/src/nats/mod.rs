@@ -52,5 +52,5 @@ mod subject;
 mod token;
 mod worker;
 
-pub use self::bus::{Bus, BusOptions, Event, Events, Keep, Start, Topic, TopicError, TopicGroup};
+pub use self::bus::{Bus, BusOptions, Events, Keep, Start, Topic, TopicError, TopicEvent, TopicGroup};
 pub(crate) use self::carrier::NatsCarrier;

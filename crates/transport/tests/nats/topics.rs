@@ -4,7 +4,7 @@ use async_nats::HeaderMap;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use switchboard_core::{CallError, Code, Gap, GapReason, Json, Router};
-use switchboard_transport::nats::{Bus, BusOptions, Event, Events, Keep, Start};
+use switchboard_transport::nats::{Bus, BusOptions, Events, Keep, Start, TopicEvent};
 use switchboard_transport::server::Server;
 
 use super::{Broker, client, connect, within};
@@ -13,7 +13,7 @@ async fn bus(broker: &Broker) -> Bus {
     Bus::connect(&format!("{}/board", broker.url())).await.unwrap()
 }
 
-async fn next(events: &mut Events<Json>) -> Result<Event<Json>, CallError> {
+async fn next(events: &mut Events<Json>) -> Result<TopicEvent<Json>, CallError> {
     within(events.next()).await.expect("a subscription goes on")
 }
 
@@ -46,7 +46,7 @@ async fn what_one_machine_publishes_reaches_callers_of_another_over_any_transpor
     let price = worker.topic("prices/eur").unwrap();
     for url in urls {
         let peer = switchboard_transport::connect(&url).await.unwrap();
-        let mut one = within(peer.stream::<Event<u64>>("eur", ()).into_future()).await.unwrap();
+        let mut one = within(peer.stream::<TopicEvent<u64>>("eur", ()).into_future()).await.unwrap();
         let mut all = within(peer.stream::<Value>("prices/subscribe", ()).into_future()).await.unwrap();
         assert_eq!(price.publish(&7).await, Ok(None));
         let event = within(one.next()).await.unwrap().unwrap();
@@ -298,6 +298,9 @@ async fn permissions_of_the_broker_hold_for_each_topic() {
     let text = format!("no_auth_user: agent\nauthorization {{{rules}").replace("$AGENT", "secret");
     // Without credentials, the inbox has the name of no user.
     let text = text.replace("_INBOX_agent.>", "_INBOX.>");
+    let text = text
+        .replace("users = [", "users = [ { user: loud, password: loud }")
+        .replace("subscribe: [", "subscribe: [\"_SBT.board.heard\", ");
     std::fs::write(&config, text).unwrap();
     let broker = Broker::start(&["--config", config.to_str().unwrap()]);
     std::fs::remove_dir_all(&folder).unwrap();
@@ -306,6 +309,14 @@ async fn permissions_of_the_broker_hold_for_each_topic() {
     let closed = bus.topic("closed/a").unwrap();
     assert_eq!(code(closed.publish(&1).await.unwrap_err()), Code::UNAUTHORIZED);
     assert_eq!(code(closed.subscribe::<Json>().await.unwrap_err()), Code::UNAUTHORIZED);
+    // Permission to subscribe is not permission to publish, and the refusal leaves the subscription alone.
+    let heard = bus.topic("heard").unwrap();
+    let mut events = heard.subscribe::<Json>().await.unwrap();
+    assert_eq!(code(heard.publish(&1).await.unwrap_err()), Code::UNAUTHORIZED);
+    let loud = async_nats::ConnectOptions::with_user_and_password("loud".to_owned(), "loud".to_owned());
+    let loud = loud.connect(broker.url()).await.unwrap();
+    loud.publish("_SBT.board.heard", "7".into()).await.unwrap();
+    assert_eq!(values(&mut events, 1).await, [7]);
     // The refusals leave other topics alone.
     let open = bus.topic("prices/a").unwrap();
     let mut events = open.subscribe::<Json>().await.unwrap();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
@@ -15,7 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 /// Something that was published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Event<T> {
+pub struct TopicEvent<T> {
     /// The topic.
     pub topic: String,
     /// Its number among the events that are kept, if this topic is kept. To continue later, subscribe from the next number.
@@ -36,7 +36,7 @@ pub enum Start {
     All,
     /// With the last event of each topic.
     Last,
-    /// With the event at this [position](Event::position). If it is no longer kept, the first item is a [gap](Gap).
+    /// With the event at this [position](TopicEvent::position). If it is no longer kept, the first item is a [gap](Gap).
     At(u64),
 }
 
@@ -74,7 +74,8 @@ pub(super) type Next = Result<Received, CallError>;
 
 /// The events of a subscription: a stream that ends only with an error. A [gap](CallError::Gap) does not end it.
 pub struct Events<T> {
-    received: Pin<Box<dyn Stream<Item = Next> + Send>>,
+    /// In a mutex that is never locked, so that this can be shared between threads.
+    received: Mutex<Pin<Box<dyn Stream<Item = Next> + Send>>>,
     _place: OwnedSemaphorePermit,
     values: PhantomData<fn() -> T>,
 }
@@ -84,22 +85,23 @@ impl<T> Events<T> {
         received: impl Stream<Item = Next> + Send + 'static,
         place: OwnedSemaphorePermit,
     ) -> Events<T> {
-        Events { received: Box::pin(received), _place: place, values: PhantomData }
+        Events { received: Mutex::new(Box::pin(received)), _place: place, values: PhantomData }
     }
 }
 
 impl<T: DeserializeOwned + 'static> Stream for Events<T> {
-    type Item = Result<Event<T>, CallError>;
+    type Item = Result<TopicEvent<T>, CallError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.received.as_mut().poll_next(cx).map(|next| {
+        let received = self.received.get_mut().unwrap_or_else(PoisonError::into_inner);
+        received.as_mut().poll_next(cx).map(|next| {
             next.map(|next| {
                 let Received { topic, position, value } = next?;
                 let value = value.decode().map_err(|error| {
                     tracing::warn!(topic = &*topic, %error, "skipped an event of another type");
                     CallError::Gap(Gap::new(Some(1), GapReason::Invalid))
                 })?;
-                Ok(Event { topic: topic.as_ref().to_owned(), position, value })
+                Ok(TopicEvent { topic: topic.as_ref().to_owned(), position, value })
             })
         })
     }

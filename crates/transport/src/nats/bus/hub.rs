@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::event::{Next, Received};
 use super::seen::Seen;
-use crate::nats::link::Link;
+use crate::nats::link::{Link, subscription_to};
 use crate::nats::subject;
 
 /// A subscription, for as long as it has subscribers.
@@ -63,7 +63,7 @@ impl Hub {
         self.link.check()?;
         let failed = |error: async_nats::SubscribeError| CallError::Unreachable(error.to_string().into());
         let messages = self.link.client.subscribe(self.subjects.clone()).await.map_err(failed)?;
-        self.link.confirm(self.subjects.clone()).await?;
+        self.link.confirm(subscription_to(&self.subjects)).await?;
         let pumping = Pumping {
             link: Arc::clone(&self.link),
             subjects: self.subjects.clone(),
@@ -101,18 +101,22 @@ struct Pumping {
 impl Pumping {
     async fn run(mut self, mut messages: Subscriber) {
         let mut reconnects = self.link.reconnects();
+        // The broker may refuse the subscription later, for example after a reconnect.
+        let refused = self.link.inbox.open("", subscription_to(&self.subjects));
+        refused.mailbox.set_stream();
         loop {
             tokio::select! {
                 biased;
                 Ok(()) = reconnects.changed() => {
                     // When this is back the subscription works again, so nothing is missing after the gap.
-                    let confirmed = self.link.confirm(self.subjects.clone()).await;
+                    let confirmed = self.link.confirm(subscription_to(&self.subjects)).await;
                     self.seen = Seen::default();
                     self.readers.send(&Err(CallError::Gap(Gap::reconnected())));
                     if let Err(refused @ CallError::Rejected(_)) = confirmed {
                         return self.readers.send(&Err(refused));
                     }
                 }
+                Err(error) = refused.mailbox.next() => return self.readers.send(&Err(error)),
                 message = messages.next() => match message {
                     Some(message) => self.pass(&message),
                     None => {

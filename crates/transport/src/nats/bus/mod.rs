@@ -24,7 +24,7 @@ use async_nats::Subject;
 use switchboard_core::{CallError, ErrorObject};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-pub use self::event::{Event, Events, Start};
+pub use self::event::{Events, Start, TopicEvent};
 pub use self::group::TopicGroup;
 use self::hub::Hub;
 pub use self::keep::Keep;
@@ -145,8 +145,8 @@ impl Bus {
         TopicGroup::new(self.clone(), name.into(), None)
     }
 
-    /// The same topics, and has the broker keep what is published in them from now on, so that subscribers can start in the past. Whoever subscribes or publishes
-    /// elsewhere uses the same, or [`kept`](Bus::kept). If they are kept already, the limits are changed to these.
+    /// The same topics, and has the broker keep what is published in them from now on, so that subscribers can start in the past. Other programs
+    /// use the same, or [`kept`](Bus::kept). If they are kept already, the limits are changed to these.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Reading what is kept, in order: a consumer of JetStream that is made anew whenever something is missing.
 //!
-//! Events are pulled as they are read, so a slow reader makes nothing wait but itself. It may fall so far behind that events are gone when it comes to
+//! Events are pulled as they are read, so a slow reader delays only itself. It may fall so far behind that events are gone when it comes to
 //! them. The numbers of publishers tell how many.
 
 use std::collections::VecDeque;
@@ -153,12 +153,12 @@ impl Replay {
         Ok(())
     }
 
-    /// The position from which events are read. Those before it that are gone are told as a gap.
+    /// The position from which events are read. A gap reports those before it that are gone.
     fn checked(&mut self, wanted: u64, first: u64, last: u64) -> u64 {
         // Positions begin at 1.
         let (wanted, first) = (wanted.max(1), first.max(1));
         if wanted > last.saturating_add(1) {
-            // The stream was removed and made again, and nobody knows what was in between.
+            // The stream was deleted and created again, so what was in between is unknown.
             self.skip(Gap::new(None, GapReason::Expired));
             return first;
         }

@@ -68,7 +68,7 @@ impl Topic {
     }
 
     /// Publishes a value to all who subscribe now. If the topic is kept, this waits until the broker has stored the value, and returns its
-    /// position. If not, the value may be lost on its way, and nobody may be listening.
+    /// position. If not, the value may be lost on its way, and there may be no subscribers.
     ///
     /// # Errors
     ///
