@@ -16,6 +16,8 @@ mod call;
 mod call_options;
 mod changes;
 mod check;
+#[cfg(unix)]
+mod cluster;
 mod completions;
 mod config;
 mod credentials;
@@ -120,6 +122,8 @@ enum Command {
     Bench(bench::Bench),
     Call(call::Call),
     Check(check::Check),
+    #[cfg(unix)]
+    Cluster(cluster::Cluster),
     Completions(completions::Completions),
     Config(config::command::ConfigCommand),
     Discover(discover::Discover),
@@ -160,6 +164,8 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench.run(),
         Command::Call(call) => call.run(),
         Command::Check(check) => check.run(),
+        #[cfg(unix)]
+        Command::Cluster(cluster) => cluster.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Config(config) => config.run(),
         Command::Discover(discover) => discover.run(),

@@ -29,6 +29,12 @@ pub enum GapReason {
     Overflow,
     /// The client lost its connection and reconnected.
     Reconnected,
+    /// They were lost on their way from the publisher.
+    Lost,
+    /// They are no longer kept.
+    Expired,
+    /// They are not what the reader expects: not JSON, or of another type.
+    Invalid,
     /// A reason that this version does not know.
     #[serde(other)]
     Other,
@@ -45,6 +51,12 @@ impl Gap {
     #[must_use]
     pub fn reconnected() -> Gap {
         Gap { lost: None, reason: GapReason::Reconnected }
+    }
+
+    /// Items are missing for this reason; how many, if known.
+    #[must_use]
+    pub fn new(lost: Option<u64>, reason: GapReason) -> Gap {
+        Gap { lost, reason }
     }
 
     /// Merges two adjacent gaps.
@@ -65,6 +77,9 @@ impl std::fmt::Display for Gap {
         match self.reason {
             GapReason::Overflow => f.write_str(" because they were read too slowly"),
             GapReason::Reconnected => f.write_str(" while reconnecting"),
+            GapReason::Lost => f.write_str(" on their way"),
+            GapReason::Expired => f.write_str(" because they are no longer kept"),
+            GapReason::Invalid => f.write_str(" because they were invalid"),
             GapReason::Other => Ok(()),
         }
     }

@@ -128,6 +128,9 @@ mod pages {
     struct Streaming;
     #[doc = include_str!("../../../docs/testing.md")]
     struct Testing;
+    #[cfg(feature = "nats")]
+    #[doc = include_str!("../../../docs/topics.md")]
+    struct Topics;
     #[doc = include_str!("../../../docs/transports.md")]
     struct Transports;
 }

@@ -17,6 +17,7 @@ const SIGNING: &str = include_str!("../../../../docs/signing.md");
 const SECURING: &str = include_str!("../../../../docs/securing.md");
 const INSTALLING: &str = include_str!("../../../../docs/installing.md");
 const DEPLOYING: &str = include_str!("../../../../docs/deploying.md");
+const FLEET: &str = include_str!("../../../../docs/fleet.md");
 const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md");
 
 #[test]
@@ -169,6 +170,17 @@ fn calls_are_recorded_and_replayed_as_the_page_says() {
     replay.run(&first);
     replay.stop();
     replay.run(&blocks(section(TAPPING, "Replay it against another server")));
+}
+
+#[test]
+fn a_fleet_runs_as_the_page_says() {
+    let mut replay = Replay::new("fleet");
+    replay.run(&blocks(section(FLEET, "Try it")));
+    let config = blocks(FLEET).into_iter().find(Block::is_toml).unwrap();
+    fs::write(replay.folder().join("gateway.toml"), config.text()).unwrap();
+    replay.run(&blocks(
+        "```sh\ntest -f gateway.toml && switchboard gateway --config gateway.toml --check\n```",
+    ));
 }
 
 #[test]

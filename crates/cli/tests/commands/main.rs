@@ -17,6 +17,7 @@ mod carriers;
 #[cfg(unix)]
 mod check;
 #[cfg(unix)]
+mod cluster;
 mod config;
 mod connecting;
 mod describing;

@@ -29,6 +29,14 @@ impl Block {
         self.language == "console"
     }
 
+    pub(crate) fn is_toml(&self) -> bool {
+        self.language == "toml"
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Each command of a session, and its output.
     fn commands(&self) -> Vec<(String, String)> {
         let mut commands: Vec<(String, String)> = Vec::new();

@@ -78,6 +78,13 @@ impl Inbox {
         format!("{}*", self.prefix)
     }
 
+    /// A subject for a separate subscription, which the permissions for this inbox include.
+    pub(super) fn subject_beside(&self) -> Subject {
+        let mut subject = format!("{}own.", self.prefix);
+        self.locked(|table| table.tokens.next()).write(&mut subject);
+        Subject::from(subject)
+    }
+
     /// Opens a mailbox. `mark` precedes the token in the subject.
     pub(super) fn open(self: &Arc<Inbox>, mark: &str, sent_to: Subject) -> Opened {
         let mailbox = Arc::new(Mailbox { state: Mutex::default(), waker: AtomicWaker::new(), sent_to });

@@ -1,15 +1,17 @@
 //! The connection to a broker, and the inbox of what arrives over it.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_nats::client::traits::Publisher as _;
 use async_nats::connection::State;
 use async_nats::{
-    Client, ConnectErrorKind, Event, ServerError, client::PublishErrorKind, message::OutboundMessage,
+    Client, ConnectErrorKind, Event, Message, ServerError, Subject, client::PublishErrorKind,
+    message::OutboundMessage,
 };
 use futures_util::{FutureExt as _, StreamExt as _};
 use switchboard_core::{CallError, ErrorObject};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -17,6 +19,7 @@ use super::address::Address;
 use super::auth;
 use super::inbox::Inbox;
 use super::part::Control;
+use super::subject;
 use super::token::Tokens;
 
 /// How long a reconnect waits at most after a failed attempt.
@@ -28,13 +31,16 @@ const PING: Duration = Duration::from_secs(5);
 /// How long the broker may take to return a message.
 const ROUND_TRIP: Duration = Duration::from_secs(5);
 
+/// How long a refusal of the broker may take from its connection to us.
+const REFUSAL: Duration = Duration::from_millis(50);
+
 /// A connection to a broker. It reconnects until it is dropped.
 pub(super) struct Link {
     pub(super) client: Client,
     pub(super) address: Address,
     pub(super) inbox: Arc<Inbox>,
     /// When it reconnected, if it did.
-    reconnected: Arc<Mutex<Option<Instant>>>,
+    reconnected: watch::Sender<Option<Instant>>,
     /// Why the broker refused a subscription, if it did.
     refusal: Arc<OnceLock<String>>,
     receiving: JoinHandle<()>,
@@ -53,10 +59,10 @@ impl Link {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (options, user) = auth::from_environment(variable).map_err(permanent)?;
         let inbox = Inbox::new(inbox_prefix(user.as_deref()));
-        let (reconnected, refusal) = (Arc::default(), Arc::default());
+        let (reconnected, refusal) = (watch::Sender::new(None), Arc::default());
         let events = Events {
             inbox: Arc::clone(&inbox),
-            reconnected: Arc::clone(&reconnected),
+            reconnected: reconnected.clone(),
             refusal: Arc::clone(&refusal),
             connected: OnceLock::new(),
             broker: address.broker.clone(),
@@ -126,8 +132,21 @@ impl Link {
         self.last_reconnect().is_some()
     }
 
+    /// Waits until it is connected, or until this time.
+    pub(super) async fn connected(&self, until: Instant) {
+        let mut reconnects = self.reconnects();
+        if self.check().is_err() {
+            let _ = tokio::time::timeout_at(until, reconnects.changed()).await;
+        }
+    }
+
     fn last_reconnect(&self) -> Option<Instant> {
-        *self.reconnected.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.reconnected.borrow()
+    }
+
+    /// Changes with each reconnect.
+    pub(super) fn reconnects(&self) -> watch::Receiver<Option<Instant>> {
+        self.reconnected.subscribe()
     }
 
     /// Queues a message, if there is room now. Gives it back otherwise.
@@ -150,19 +169,36 @@ impl Link {
 
     /// Waits until the broker has accepted the subscriptions. What it says about the first message is known when the second is back.
     pub(super) async fn ready(&self) -> Result<(), String> {
-        self.round_trip().await?;
-        self.round_trip().await?;
+        self.confirm("".into()).await.map_err(|error| error.to_string())?;
+        // On a busy machine the refusal may take a little longer, and a worker that hears nothing must not start.
+        tokio::time::sleep(REFUSAL).await;
         self.refusal.get().map_or(Ok(()), |why| Err(why.clone()))
     }
 
-    /// Waits until the broker has seen everything that was sent before.
-    async fn round_trip(&self) -> Result<(), String> {
-        let opened = self.inbox.open("", "".into());
-        let sent = self.client.publish(opened.subject.clone(), "".into()).await;
-        sent.map_err(|error| error.to_string())?;
-        let answered = tokio::time::timeout(ROUND_TRIP, opened.mailbox.next()).await;
-        let message = answered.map_err(|_| format!("the broker did not answer within {ROUND_TRIP:?}"))?;
-        message.map(drop).map_err(|error| error.to_string())
+    /// Waits until the broker has seen everything that was sent before. An error if it refused something about this subject.
+    pub(super) async fn confirm(&self, subject: Subject) -> Result<(), CallError> {
+        let opened = self.inbox.open("", subject);
+        // Errors of the broker take another way than messages, so one message is not enough.
+        for _ in 0..2 {
+            let sent = self.client.publish(opened.subject.clone(), "".into()).await;
+            sent.map_err(|error| CallError::Unreachable(error.to_string().into()))?;
+            let answered = tokio::time::timeout(ROUND_TRIP, opened.mailbox.next()).await;
+            let late = format!("the broker did not answer within {ROUND_TRIP:?}");
+            answered.map_err(|_| CallError::Unreachable(late.into()))??;
+        }
+        Ok(())
+    }
+
+    /// Sends a message, and waits for the one that answers it.
+    pub(super) async fn request(
+        &self,
+        message: OutboundMessage,
+        time: Duration,
+    ) -> Result<Message, CallError> {
+        let opened = self.inbox.open("", message.subject.clone());
+        let reply = Some(opened.subject.clone());
+        self.publish(OutboundMessage { reply, ..message }).await?;
+        tokio::time::timeout(time, opened.mailbox.next()).await.unwrap_or(Err(CallError::TimedOut))
     }
 
     fn unsent(&self, error: &async_nats::PublishError, size: usize) -> ErrorObject {
@@ -183,6 +219,11 @@ impl Drop for Link {
     }
 }
 
+/// Names a subscription for [`Link::confirm`], which takes the subject of messages otherwise: a client may be allowed one without the other.
+pub(super) fn subscription_to(subjects: &str) -> Subject {
+    Subject::from(format!("subscription to {subjects}"))
+}
+
 /// What replies go to, up to the last dot. A broker can restrict the inboxes of each user, so the user is part of it.
 fn inbox_prefix(user: Option<&str>) -> String {
     let user: String = user.unwrap_or_default().chars().filter(char::is_ascii_alphanumeric).collect();
@@ -195,7 +236,7 @@ fn inbox_prefix(user: Option<&str>) -> String {
 /// What happens to a connection.
 struct Events {
     inbox: Arc<Inbox>,
-    reconnected: Arc<Mutex<Option<Instant>>>,
+    reconnected: watch::Sender<Option<Instant>>,
     refusal: Arc<OnceLock<String>>,
     /// Set when it was connected for the first time.
     connected: OnceLock<()>,
@@ -207,7 +248,7 @@ impl Events {
         match event {
             Event::Connected if self.connected.set(()).is_err() => {
                 tracing::info!(broker = self.broker, "reconnected to the NATS server");
-                *self.reconnected.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                self.reconnected.send_replace(Some(Instant::now()));
             }
             Event::Disconnected => {
                 tracing::warn!(broker = self.broker, "lost the connection to the NATS server; reconnecting");
@@ -230,7 +271,13 @@ impl Events {
     fn refused(&self, text: &str) {
         tracing::warn!(broker = self.broker, error = text, "the NATS server refused something");
         let lower = text.to_ascii_lowercase();
-        if lower.contains("permissions violation for subscription to") && !lower.contains("\"$srv") {
+        let subscription = "permissions violation for subscription to \"";
+        let topic = lower.find(subscription).and_then(|at| text[at + subscription.len()..].split('"').next());
+        if let Some(topic) = topic.filter(|topic| topic.starts_with(subject::TOPICS)) {
+            let detail = format!("the NATS server does not allow this client to subscribe to {topic}");
+            let error = CallError::Rejected(ErrorObject::unauthorized().with_detail(detail));
+            self.inbox.fail_sent_to(&subscription_to(topic), &error);
+        } else if lower.contains(subscription) && !lower.contains("\"$srv") {
             let why = format!("the NATS server at {} refused a subscription: {text}", self.broker);
             self.inbox.fail(&CallError::CannotConnect(why.clone().into()), true);
             let _ = self.refusal.set(why);

@@ -36,6 +36,7 @@
 mod address;
 mod answering;
 mod auth;
+mod bus;
 mod caller;
 mod carrier;
 mod checked;
@@ -51,4 +52,5 @@ mod subject;
 mod token;
 mod worker;
 
+pub use self::bus::{Bus, BusOptions, Events, Keep, Start, Topic, TopicError, TopicEvent, TopicGroup};
 pub(crate) use self::carrier::NatsCarrier;

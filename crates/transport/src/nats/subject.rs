@@ -6,6 +6,9 @@
 /// The token of messages whose method the sender does not know: batches, and messages that may be invalid.
 pub(super) const ANY: &str = "=any";
 
+/// What the subjects of topics begin with. No service has such a name.
+pub(super) const TOPICS: &str = "_SBT.";
+
 /// The most bytes of a subject.
 pub(super) const LONGEST: usize = 1024;
 
@@ -43,14 +46,12 @@ pub(super) fn is_of(subject: &str, method: &str) -> bool {
     encode(service, method).is_some_and(|expected| expected == subject)
 }
 
-/// The method of a subject below its service, for what reads subjects. None if it is the subject of no method.
-#[cfg(test)]
+/// The method, or the topic, of a subject below its service. None if it is the subject of none.
 pub(super) fn decode(tokens: &str) -> Option<String> {
     let parts: Option<Vec<String>> = tokens.split('.').map(decode_part).collect();
     parts.map(|parts| parts.join("/"))
 }
 
-#[cfg(test)]
 fn decode_part(token: &str) -> Option<String> {
     if token == "=" {
         return Some(String::new());

@@ -8,6 +8,7 @@ mod calls;
 mod foreign;
 mod parts;
 mod stopping;
+mod topics;
 mod trouble;
 
 use std::time::Duration;
