@@ -28,6 +28,8 @@ mod explain;
 mod failure;
 mod gateway;
 mod generate;
+mod job;
+mod job_listener;
 mod key;
 mod layout;
 mod log;
@@ -126,6 +128,7 @@ enum Command {
     Explain(Box<explain::Explain>),
     Gateway(Box<gateway::GatewayCommand>),
     Generate(generate::Generate),
+    Job(Box<job::Job>),
     Key(key::Key),
     Man(man::Man),
     Mcp(Box<mcp::Mcp>),
@@ -166,6 +169,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.run(),
         Command::Gateway(gateway) => gateway.run(matches.subcommand_matches("gateway").unwrap_or(&matches)),
         Command::Generate(generate) => generate.run(),
+        Command::Job(job) => job.run(),
         Command::Key(key) => key.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Mcp(mcp) => mcp.run(),

@@ -176,11 +176,11 @@ async fn submit(peer: &Peer, params: Value) -> String {
 }
 
 async fn status(peer: &Peer, job: &str) -> Value {
-    peer.call("rpc.job.status", &json!({"job": job})).await.unwrap()
+    peer.call("rpc.job.status", json!({"job": job})).await.unwrap()
 }
 
 async fn result(peer: &Peer, job: &str) -> Value {
-    peer.call("rpc.job.result", &json!({"job": job, "waitMs": 60_000})).await.unwrap()
+    peer.call("rpc.job.result", json!({"job": job, "waitMs": 60_000})).await.unwrap()
 }
 
 /// Waits until the job is in this state.
@@ -401,7 +401,7 @@ async fn a_job_is_cancelled_while_it_waits_and_while_it_runs() {
     let peer = peer(&jobs, &methods);
     let waits = submit(&peer, json!({"method": "held", "params": ["waits"]})).await;
     let cancel =
-        async |job: &str| -> Value { peer.call("rpc.job.cancel", &json!({"job": job})).await.unwrap() };
+        async |job: &str| -> Value { peer.call("rpc.job.cancel", json!({"job": job})).await.unwrap() };
     assert_eq!(cancel(&waits).await["state"], "cancelled");
     assert_eq!(messages(&broker, "SB_JOBS_math").await, 0);
     let working = Working::start(&jobs, &methods, PATIENCE);
