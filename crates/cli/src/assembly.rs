@@ -8,6 +8,7 @@ use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
 use switchboard::identity::Authentication;
+use switchboard::jobs::Jobs;
 use switchboard::log::BodyLog;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Discovery, Generator, SpecVersion, Validation};
@@ -27,6 +28,7 @@ use crate::described::{Current, Described};
 use crate::explain::Explainer;
 use crate::failure::Failure;
 use crate::gateway::{Gate, Gated};
+use crate::job_listener::JobListener;
 use crate::served::{Served, gateway_methods};
 use crate::tools::{self, Tools};
 use crate::{demo, proxy};
@@ -46,6 +48,7 @@ pub(crate) struct Assembly {
     live: Option<Live>,
     verify: Option<Verify>,
     idempotency: Option<Idempotency>,
+    jobs: Option<Jobs>,
     tracing: Option<Tracing>,
     bodies: Option<BodyLog>,
     admin: Option<Admin>,
@@ -95,6 +98,7 @@ impl Assembly {
             live: None,
             verify: None,
             idempotency: None,
+            jobs: None,
             tracing: None,
             bodies: None,
             admin: None,
@@ -139,6 +143,9 @@ impl Assembly {
         self.verify = signing.map(|(signing, store)| signing.verify(urls, store));
         let retention = config.idempotency.zip(stores.answers);
         self.idempotency = retention.map(|(time, store)| keeping(store, time, config.timeout));
+        if let Some(jobs) = &config.jobs {
+            self.jobs = Some(jobs.open().await?);
+        }
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
         let documented = documented(&self.generator, self.methods.router(), self.has_tools);
         let (router, discovery) = self.served.discovered(discovery(documented, self.visible.as_ref()))?;
@@ -185,6 +192,10 @@ impl Assembly {
     pub(crate) fn stack(&self, config: &Config, router: &Arc<Router>) -> Result<Stack, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
         let mut service = self.served.verified(Arc::clone(router) as Arc<dyn Service>);
+        // What is refused by any other layer is not stored.
+        if let Some(jobs) = &self.jobs {
+            service = jobs.layer(service);
+        }
         // These copy the call, so they come after those that say who makes it: observers see only the first copy.
         if let Some(tracing) = &self.tracing {
             service = tracing.layer(service);
@@ -208,6 +219,9 @@ impl Assembly {
         }
         if let Some(rate) = &config.rate {
             service = rate.clone().with_audit(audit.clone()).layer(service);
+        }
+        if let Some(jobs) = &self.jobs {
+            service = jobs.submissions().layer(service);
         }
         let with_roles =
             |checks: Authentication, user: String| checks.with_roles(&user, config.roles.of(&user));
@@ -282,6 +296,7 @@ impl Assembly {
         settings: Settings,
     ) -> Result<(Server, Tools), Failure> {
         let service = self.service(config)?;
+        let server = self.working(server, config, &service);
         let tools = self.tools(config, &service);
         let get = Get::safe(methods);
         self.follow(&tools, &get);
@@ -291,15 +306,29 @@ impl Assembly {
         Ok((server.with_http(http).with_service(service), tools))
     }
 
+    /// The server, which runs jobs as well if it is to.
+    fn working(&self, mut server: Server, config: &Config, service: &Arc<dyn Service>) -> Server {
+        if let (Some(jobs), Some(described)) = (&self.jobs, &config.jobs) {
+            jobs.follow(&self.methods.router().describe());
+            if described.workers > 0 {
+                let (jobs, service) = (jobs.clone(), Arc::clone(service));
+                server.add_listener(JobListener::new(jobs, described, service));
+            }
+        }
+        server
+    }
+
     /// Keeps the description, the tools and what GET may call up to date with methods that change.
     fn follow(&self, tools: &Tools, get: &Get) {
         let updated = tools.clone();
         self.served.on_update(move |uri| updated.updated(uri));
         let (methods, tools, get) = (self.methods.clone(), tools.clone(), get.clone());
-        let (generator, has_tools) = (self.generator.clone(), self.has_tools);
+        let (generator, has_tools, jobs) = (self.generator.clone(), self.has_tools, self.jobs.clone());
         self.served.on_change(move || {
             methods.refresh(|router| documented(&generator, Arc::clone(router), has_tools).document(router));
-            get.replace(&methods.router().describe());
+            let described = methods.router().describe();
+            get.replace(&described);
+            jobs.iter().for_each(|jobs| jobs.follow(&described));
             tools.refresh();
         });
     }

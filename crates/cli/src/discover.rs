@@ -188,6 +188,7 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     let all = [
         (method.is_safe, "safe: it changes nothing"),
         (!method.is_safe && method.is_idempotent, "idempotent: calling it twice has the same effect as once"),
+        (method.is_durable, "durable: if the server has a queue, a call is stored before it runs"),
         (method.is_stream && !method.is_stream_optional, "returns a stream"),
         (method.is_stream_optional, "returns a stream if the caller asks for one"),
         (method.result.is_none(), "notification: it gets no answer"),

@@ -30,6 +30,8 @@ mod explain;
 mod failure;
 mod gateway;
 mod generate;
+mod job;
+mod job_listener;
 mod key;
 mod layout;
 mod log;
@@ -130,6 +132,7 @@ enum Command {
     Explain(Box<explain::Explain>),
     Gateway(Box<gateway::GatewayCommand>),
     Generate(generate::Generate),
+    Job(Box<job::Job>),
     Key(key::Key),
     Man(man::Man),
     Mcp(Box<mcp::Mcp>),
@@ -172,6 +175,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.run(),
         Command::Gateway(gateway) => gateway.run(matches.subcommand_matches("gateway").unwrap_or(&matches)),
         Command::Generate(generate) => generate.run(),
+        Command::Job(job) => job.run(),
         Command::Key(key) => key.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Mcp(mcp) => mcp.run(),

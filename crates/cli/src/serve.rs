@@ -17,6 +17,7 @@ Examples:
   switchboard serve http://0.0.0.0:8000 --public
   switchboard serve 8000 'tcp://127.0.0.1:4000?framing=lsp' unix:/run/rpc.sock
   switchboard serve nats://127.0.0.1:4222/demo       # one of the workers behind a NATS server
+  switchboard serve --jobs nats://127.0.0.1:4222/demo  # calls that survive crashes
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   switchboard serve -v                               # a line for each call
   switchboard serve --log-file calls.jsonl

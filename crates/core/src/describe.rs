@@ -149,6 +149,8 @@ pub struct Marks {
     pub safe: bool,
     /// Calling it twice does the same as calling it once.
     pub idempotent: bool,
+    /// Its calls are stored before they run, and run until they are done, if the server has a queue.
+    pub durable: bool,
 }
 
 impl MethodDescription {
@@ -218,7 +220,7 @@ impl MethodDescription {
     /// Guarantees that it changes no state, and so that it can be called twice.
     #[must_use]
     pub fn safe(mut self) -> MethodDescription {
-        self.marks = Marks { safe: true, idempotent: true };
+        (self.marks.safe, self.marks.idempotent) = (true, true);
         self
     }
 
@@ -226,6 +228,13 @@ impl MethodDescription {
     #[must_use]
     pub fn idempotent(mut self) -> MethodDescription {
         self.marks.idempotent = true;
+        self
+    }
+
+    /// Has its calls stored before they run, and run until they are done, if the server has a queue.
+    #[must_use]
+    pub fn durable(mut self) -> MethodDescription {
+        self.marks.durable = true;
         self
     }
 

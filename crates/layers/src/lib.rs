@@ -1,7 +1,7 @@
 //! Middleware for Switchboard services: authentication, access control, signatures, limits and an audit log.
 //!
 //! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`signing`], [`identity`], [`rate`],
-//! [`access`], [`shed`], [`idempotency`], [`cache`], [`coalesce`], [`merge`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
+//! [`access`], [`shed`], [`idempotency`], [`cache`], [`coalesce`], [`merge`], [`jobs`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
 //!   `jwt` also by signed tokens.
@@ -18,6 +18,7 @@
 //! - [`cache`] (feature `cache`) answers calls with earlier answers.
 //! - [`coalesce`] (feature `coalesce`) makes identical calls in flight one call.
 //! - [`merge`] (feature `merge`) makes identical subscriptions one upstream subscription.
+//! - [`jobs`] (feature `jobs`) stores calls before they run, and runs them until they are done.
 //! - [`explain`] says what layers would do with a call, without making it.
 //! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
@@ -60,6 +61,9 @@ pub mod idempotency;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
+#[cfg(feature = "jobs")]
+#[cfg_attr(docsrs, doc(cfg(feature = "jobs")))]
+pub mod jobs;
 #[cfg(any(feature = "cache", feature = "coalesce", feature = "merge"))]
 mod key;
 #[cfg(feature = "audit")]

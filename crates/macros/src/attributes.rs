@@ -17,6 +17,7 @@ pub(crate) struct MethodAttribute {
     pub(crate) skip: bool,
     pub(crate) safe: bool,
     pub(crate) idempotent: bool,
+    pub(crate) durable: bool,
     pub(crate) allow_unknown_params: bool,
     pub(crate) name: Option<LitStr>,
     pub(crate) tags: Vec<LitStr>,
@@ -126,6 +127,7 @@ impl MethodAttribute {
                 "skip" => method.skip = true,
                 "safe" => method.safe = true,
                 "idempotent" => method.idempotent = true,
+                "durable" => method.durable = true,
                 "allow_unknown_params" => method.allow_unknown_params = true,
                 "name" => method.name = Some(text(meta)?),
                 "tag" => method.tags.push(text(meta)?),
@@ -135,8 +137,8 @@ impl MethodAttribute {
                 "example" => method.examples.push(Example::read(meta)?),
                 "extension" => method.extensions.push(Extension::read(meta)?),
                 _ => {
-                    let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `extension`, `notification`, \
-                                 `subscription`, `allow_unknown_params`, `result_schema` and `skip`";
+                    let known = "`name`, `safe`, `idempotent`, `durable`, `tag`, `example`, `extension`, \
+                                 `notification`, `subscription`, `allow_unknown_params`, `result_schema` and `skip`";
                     return Err(unknown_key(meta, "method", known));
                 }
             }

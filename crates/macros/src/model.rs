@@ -17,6 +17,7 @@ pub(crate) struct Method {
     pub(crate) deprecated: Option<String>,
     pub(crate) safe: bool,
     pub(crate) idempotent: bool,
+    pub(crate) durable: bool,
     /// Whether it ignores named params that it does not know.
     pub(crate) allows_unknown_params: bool,
     pub(crate) tags: Vec<LitStr>,

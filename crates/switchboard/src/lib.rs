@@ -24,6 +24,8 @@ pub use switchboard_layers::cache;
 pub use switchboard_layers::coalesce;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
+#[cfg(feature = "jobs")]
+pub use switchboard_layers::jobs;
 #[cfg(feature = "audit")]
 pub use switchboard_layers::lines;
 #[cfg(feature = "log")]
@@ -97,6 +99,9 @@ mod pages {
     struct Errors;
     #[doc = include_str!("../../../docs/getting-started.md")]
     struct GettingStarted;
+    #[cfg(feature = "jobs")]
+    #[doc = include_str!("../../../docs/jobs.md")]
+    struct Jobs;
     #[cfg(all(feature = "rate", feature = "shed"))]
     #[doc = include_str!("../../../docs/limiting.md")]
     struct Limiting;

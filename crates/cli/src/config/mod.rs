@@ -17,6 +17,7 @@ mod gateway_files;
 mod health;
 mod in_use;
 mod include;
+mod jobs;
 mod key;
 mod keys;
 mod limits;
@@ -65,6 +66,7 @@ use crate::failure::Failure;
 
 pub(crate) use self::health::HealthConfig;
 pub(crate) use self::in_use::{ConfigRecord, InUse, Reloaded};
+pub(crate) use self::jobs::JobsConfig;
 pub(crate) use self::key::{Key, Kind};
 pub(crate) use self::live::{Live, Stack};
 pub(crate) use self::mcp::Mcp;
@@ -156,6 +158,8 @@ pub(crate) struct Config {
     /// How long answers are kept by idempotency key; none if they are not.
     pub(crate) idempotency: Option<Duration>,
     pub(crate) store: store::StorePlace,
+    /// Where jobs are kept, if they are.
+    pub(crate) jobs: Option<JobsConfig>,
     pub(crate) audit: Audit,
     /// Where the admin listener listens, if there is one.
     pub(crate) admin: Option<String>,
@@ -281,6 +285,10 @@ impl Config {
             signing: signing::signing(reader),
             idempotency: store::idempotency(reader),
             store: store::store(reader),
+            jobs: {
+                let timeout = reader.duration("timeout");
+                jobs::jobs(reader, timeout)
+            },
             audit: Audit::default(),
             admin: admin(reader),
             admin_who: reader.parsed("admin.who"),

@@ -1,5 +1,6 @@
 //! A store that several servers share: where it is, and how to authenticate.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub(crate) struct SharedPlace {
     options: JetStreamOptions,
     /// A file with credentials, or with the seed of an NKey.
     credentials: Option<PathBuf>,
+    is_named: bool,
 }
 
 impl SharedPlace {
@@ -52,17 +54,35 @@ impl SharedPlace {
             options =
                 options.with_replicas(replicas.ok_or("after `?` only replicas=1 to replicas=5 is known")?);
         }
-        Ok(SharedPlace { options, credentials })
+        Ok(SharedPlace { options, credentials, is_named: !name.is_empty() })
+    }
+
+    /// Whether the URL has a name after the host.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
+    }
+
+    /// The name after the host.
+    pub(crate) fn name(&self) -> &str {
+        &self.options.prefix
+    }
+
+    /// Connects to the server, which is to be this.
+    pub(crate) async fn connect(&self, what: &str) -> Result<JetStream, Failure> {
+        let auth = self.auth().map_err(|error| self.cannot_use(what, &error))?;
+        let connection = JetStream::connect(self.options.clone().with_auth(auth)).await;
+        connection.map_err(|error| self.cannot_use(what, &error))
+    }
+
+    /// Why the server cannot be this.
+    pub(crate) fn cannot_use(&self, what: &str, error: &dyn fmt::Display) -> Failure {
+        Failure::usage(format!("cannot use {} as {what}: {error}", self.options.url))
     }
 
     /// Connects, and opens a bucket for each use.
     pub(crate) async fn open(&self, config: &Config) -> Result<Stores, Failure> {
-        let url = &self.options.url;
-        let failed =
-            |error: &dyn std::fmt::Display| Failure::usage(format!("cannot use {url} as the store: {error}"));
-        let auth = self.auth().map_err(|error| failed(&error))?;
-        let connection = JetStream::connect(self.options.clone().with_auth(auth)).await;
-        let connection = connection.map_err(|error| failed(&error))?;
+        let failed = |error: &dyn fmt::Display| self.cannot_use("the store", error);
+        let connection = self.connect("the store").await?;
         let open = async |name: &str, time: Duration| -> Result<Arc<dyn Store>, Failure> {
             let bucket = connection.bucket(name, time, StoreLimits::default().with_bytes(BYTES)).await;
             let bucket: Arc<dyn Store> = Arc::new(bucket.map_err(|error| failed(&error))?);
@@ -91,6 +111,12 @@ impl SharedPlace {
             (None, Some(_), None) => return Err("NATS_USER is set, but NATS_PASSWORD is not".to_owned()),
             (None, None, _) => JetStreamAuth::None,
         })
+    }
+}
+
+impl fmt::Display for SharedPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.options.url, self.options.prefix)
     }
 }
 

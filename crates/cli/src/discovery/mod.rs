@@ -50,6 +50,7 @@ pub(crate) struct Method {
     pub(crate) deprecation: String,
     pub(crate) is_safe: bool,
     pub(crate) is_idempotent: bool,
+    pub(crate) is_durable: bool,
     pub(crate) is_stream: bool,
     /// Whether it returns a stream only if the caller asks for one.
     pub(crate) is_stream_optional: bool,
@@ -205,7 +206,8 @@ impl Method {
 }
 
 /// Members that only Switchboard servers add to their methods.
-const MARKS: [&str; 5] = ["x-safe", "x-idempotent", "x-stream", "x-subscription", "x-unknown-params"];
+const MARKS: [&str; 6] =
+    ["x-safe", "x-idempotent", "x-durable", "x-stream", "x-subscription", "x-unknown-params"];
 /// How often a reference may lead to another.
 const HOPS: usize = 8;
 /// As many bytes are kept of a document. What exceeds it is left out.
@@ -301,6 +303,7 @@ impl<'a> Reader<'a> {
             deprecation: self.text(method.get("x-deprecated-reason")),
             is_safe: is("x-safe"),
             is_idempotent: is("x-idempotent"),
+            is_durable: is("x-durable"),
             is_stream: is("x-stream") || is("x-subscription"),
             is_stream_optional: method.pointer("/x-stream/optional") == Some(&Value::Bool(true)),
             // Documents have no other word for a list of positions without end.

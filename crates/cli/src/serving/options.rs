@@ -70,6 +70,10 @@ pub(crate) struct ServingOptions {
     /// NATS_PASSWORD, or NATS_TOKEN, from the environment.
     #[arg(long, value_name = "FILE")]
     store_credentials: Option<PathBuf>,
+    /// Store calls of durable methods in this queue before they run, and run the jobs in it: nats://HOST:PORT/SERVICE, a NATS server
+    /// with JetStream. Callers submit jobs and ask for results with `switchboard job`.
+    #[arg(long, value_name = "URL")]
+    jobs: Option<String>,
     /// Allow listening without authentication on addresses that other machines can reach.
     #[arg(long)]
     public: bool,

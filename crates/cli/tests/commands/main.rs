@@ -38,6 +38,8 @@ mod generate;
 #[cfg(unix)]
 mod hostile;
 #[cfg(unix)]
+mod jobs;
+#[cfg(unix)]
 mod keyboard;
 #[cfg(unix)]
 mod keys;

@@ -40,7 +40,7 @@ mod tokens;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use switchboard_core::{Context, ErrorObject, FromContext, Json, PeerCertificate};
 
 pub use self::authenticate::{Authenticate, CertificateNames, StdioUser, UnixUsers, Verdict};
@@ -89,7 +89,7 @@ pub struct Identity {
 }
 
 /// How a caller proved who it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Proof {

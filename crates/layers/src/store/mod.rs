@@ -10,7 +10,7 @@
 mod file;
 mod future;
 #[cfg(feature = "store-jetstream")]
-mod jetstream;
+pub(crate) mod jetstream;
 mod memory;
 
 use std::sync::Arc;

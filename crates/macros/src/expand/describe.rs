@@ -27,6 +27,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     let unknown = method.allows_unknown_params.then(|| quote_spanned!(mixed()=> .allow_unknown_params()));
     let safe = method.safe.then(|| quote_spanned!(mixed()=> .safe()));
     let idempotent = method.idempotent.then(|| quote_spanned!(mixed()=> .idempotent()));
+    let durable = method.durable.then(|| quote_spanned!(mixed()=> .durable()));
     let tags = &method.tags;
     let deprecated = method.deprecated.iter();
     let extensions = method.extensions.iter().map(|Extension { name, value }| {
@@ -48,6 +49,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
             .errors(errors())
             #safe
             #idempotent
+            #durable
             #(.tag(#tags))*
             #(.deprecated(#deprecated))*
             #(#examples)*

@@ -55,6 +55,7 @@ pub(crate) fn method(
         deprecated: attributes::deprecation(attrs),
         safe: attribute.safe,
         idempotent: attribute.idempotent,
+        durable: attribute.durable,
         allows_unknown_params: attribute.allow_unknown_params || options.allow_unknown_params,
         tags: attribute.tags,
         subscription,

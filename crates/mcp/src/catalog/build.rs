@@ -184,6 +184,7 @@ fn handler(service: &Arc<dyn Service>, method: &MethodDescription, options: Opti
         params: params.map(|param| Param { name: param.name.clone(), kind: kind(&param.schema) }).collect(),
         scope: options.owned("scope"),
         is_stream: matches!(method.result, ResultDescription::Stream(_)),
+        is_durable: method.marks.durable,
     }
 }
 
@@ -228,6 +229,7 @@ fn add_tool(
         Some("required") => TaskMode::Required,
         Some("manual") => TaskMode::Manual,
         Some(_) => TaskMode::Optional,
+        None if method.marks.durable => TaskMode::Optional,
         None => TaskMode::Never,
     };
     let support = match task {

@@ -46,6 +46,8 @@ pub(crate) struct Handler {
     pub(crate) scope: Option<String>,
     /// Whether the method streams, so that a remote one has to be asked for its stream.
     pub(crate) is_stream: bool,
+    /// Whether a task calls the method as a job.
+    pub(crate) is_durable: bool,
 }
 
 /// A parameter of a method.

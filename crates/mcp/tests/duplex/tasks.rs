@@ -1,9 +1,9 @@
 //! Calls that go on after their request was answered, in both forms: that of 2025-11-25, and the extension for 2026-07-28.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use switchboard_core::{ErrorObject, Method, MethodDescription, ResultDescription};
+use switchboard_core::{ErrorObject, Method, MethodDescription, Reply, ResultDescription, Router, layer_fn};
 use switchboard_mcp::Server;
 use tokio::sync::Semaphore;
 
@@ -87,6 +87,61 @@ async fn until(client: &mut Client, id: &Value, is_extension: bool, status: &str
             return answer["result"].clone();
         }
         assert_eq!(answer["result"]["status"], "working", "{answer}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A server with a durable tool, and the methods of a queue that were called. The job ends when it is asked for the second time.
+fn queue() -> (Server, Arc<Mutex<Vec<String>>>) {
+    let called: Arc<Mutex<Vec<String>>> = Arc::default();
+    let durable = |name: &str| {
+        text_tool(name, |_, _| async { Ok("called".to_owned()) }).described(|_| {
+            MethodDescription::documented("A job.")
+                .result(ResultDescription::Value(json!({"type": "string"})))
+                .durable()
+        })
+    };
+    let router = Router::builder().add(vec![durable("build"), durable("endless")]).build().unwrap();
+    let methods = Arc::clone(&called);
+    let queue = layer_fn(move |call, next| {
+        let method = call.method.as_str().to_owned();
+        let params = call.params.as_ref().map(|params| params.decode::<Value>().unwrap()).unwrap_or_default();
+        let asked = {
+            let mut methods = methods.lock().unwrap();
+            methods.push(method.clone());
+            methods.iter().filter(|other| **other == method).count()
+        };
+        async move {
+            match method.as_str() {
+                "rpc.job.submit" => Reply::of(&json!({"job": params["method"], "state": "queued"})),
+                "rpc.job.result" if params["job"] == "build" && asked == 2 => {
+                    Reply::of(&json!({"state": "done", "result": "built"}))
+                }
+                "rpc.job.result" => Reply::of(&json!({"state": "running"})),
+                "rpc.job.cancel" => Reply::of(&json!({"state": "cancelled"})),
+                _ => next.run(&call).await,
+            }
+        }
+    });
+    (Server::new(router.layered(queue)).named("test", "1.0.0"), called)
+}
+
+#[tokio::test]
+async fn a_durable_tool_is_a_job_of_its_task_and_is_cancelled_with_it() {
+    let (server, called) = queue();
+    let mut client = session(&server).await;
+    let task = begin(&mut client, "build", json!({})).await;
+    until(&mut client, &task, false, "completed").await;
+    let answer = client.ask("tasks/result", json!({"taskId": task})).await;
+    assert_eq!(text(&answer["result"]), "built");
+    assert_eq!(*called.lock().unwrap(), ["rpc.job.submit", "rpc.job.result", "rpc.job.result"]);
+    let task = begin(&mut client, "endless", json!({})).await;
+    let count = |method: &str| called.lock().unwrap().iter().filter(|called| *called == method).count();
+    while count("rpc.job.result") < 3 {
+        tokio::task::yield_now().await;
+    }
+    client.ask("tasks/cancel", json!({"taskId": task})).await;
+    while count("rpc.job.cancel") == 0 {
         tokio::task::yield_now().await;
     }
 }

@@ -129,6 +129,12 @@ impl Changes {
             "it is no longer marked idempotent: retrying it may do harm",
             "it is now marked idempotent: it can be retried",
         );
+        mark(
+            old.is_durable(),
+            new.is_durable(),
+            "it is no longer marked durable: calls in progress may be lost",
+            "it is now marked durable: its calls survive crashes",
+        );
         match (old.deprecated, new.deprecated) {
             (false, true) => self.add(Severity::Harmless, place, "it is now deprecated"),
             (true, false) => self.add(Severity::Harmless, place, "it is no longer deprecated"),

@@ -8,6 +8,8 @@ use super::{ContentDescriptor, ErrorEntry, MethodEntry};
 pub(crate) const SAFE: &str = "x-safe";
 /// Of a method that may be called twice without harm: `true`.
 pub(crate) const IDEMPOTENT: &str = "x-idempotent";
+/// Of a method whose calls are stored before they run: `true`.
+pub(crate) const DURABLE: &str = "x-durable";
 /// Of a method that answers with a stream: `{"item": SCHEMA}`; with `"optional": true` if only those get it who want one.
 pub(crate) const STREAM: &str = "x-stream";
 /// For a method whose stream has its own method names: `{"notification", "unsubscribe", "item"}`.
@@ -50,6 +52,12 @@ impl MethodEntry {
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.is_marked(IDEMPOTENT) || self.is_safe()
+    }
+
+    /// Whether its calls are stored before they run, and run until they are done, if the server has a queue.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        self.is_marked(DURABLE)
     }
 
     /// Whether it can only be notified: it has no result, or is marked so.

@@ -25,7 +25,7 @@ pub use content::{ContentDescriptor, Schema};
 pub use example::{Example, ExamplePairing};
 pub use extensions::SubscriptionNames;
 pub(crate) use extensions::{
-    ADDITIONAL_PARAMS, DATA_SCHEMA, DEPRECATED_REASON, IDEMPOTENT, SAFE, STREAM, SUBSCRIPTION,
+    ADDITIONAL_PARAMS, DATA_SCHEMA, DEPRECATED_REASON, DURABLE, IDEMPOTENT, SAFE, STREAM, SUBSCRIPTION,
     UNKNOWN_PARAMS, VARIADIC,
 };
 pub use info::{Contact, ExternalDocs, Info, License, ServerEntry, Variable};

@@ -9,7 +9,7 @@ use switchboard_core::{
 
 use super::{examples, params};
 use crate::document::{
-    ADDITIONAL_PARAMS, ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, ErrorEntry, IDEMPOTENT,
+    ADDITIONAL_PARAMS, ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, DURABLE, ErrorEntry, IDEMPOTENT,
     MethodEntry, ParamStructure, Referable, SAFE, STREAM, SUBSCRIPTION, Schema, Tag, UNKNOWN_PARAMS,
 };
 
@@ -54,6 +54,9 @@ fn extensions(description: &MethodDescription) -> Map<String, Value> {
     }
     if description.marks.idempotent {
         add(IDEMPOTENT, Value::Bool(true));
+    }
+    if description.marks.durable {
+        add(DURABLE, Value::Bool(true));
     }
     if description.params.is_none() {
         add(UNKNOWN_PARAMS, Value::Bool(true));

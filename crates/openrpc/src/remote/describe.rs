@@ -49,7 +49,8 @@ impl Calling {
 
 fn marks(method: &MethodEntry) -> Marks {
     let mut marks = Marks::default();
-    (marks.safe, marks.idempotent) = (method.is_safe(), method.is_idempotent());
+    (marks.safe, marks.idempotent, marks.durable) =
+        (method.is_safe(), method.is_idempotent(), method.is_durable());
     marks
 }
 

@@ -21,7 +21,7 @@ const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 
 /// Why the server did not do what it was asked for.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// There is no such stream, or no message.
     Missing,
     /// The last message is not the expected one.
@@ -70,12 +70,12 @@ impl From<Fault> for Refusal {
 
 /// A stream as the server describes it.
 #[derive(Deserialize)]
-pub(super) struct Info {
+pub(crate) struct Info {
     pub(super) config: Value,
 }
 
 impl Link {
-    pub(super) async fn create(&self, stream: &str, config: &Value) -> Result<Info, Refusal> {
+    pub(crate) async fn create(&self, stream: &str, config: &Value) -> Result<Info, Refusal> {
         self.ask(format!("$JS.API.STREAM.CREATE.{stream}"), config).await
     }
 
@@ -83,12 +83,12 @@ impl Link {
         self.ask(format!("$JS.API.STREAM.UPDATE.{stream}"), config).await
     }
 
-    pub(super) async fn info(&self, stream: &str) -> Result<Info, Refusal> {
+    pub(crate) async fn info(&self, stream: &str) -> Result<Info, Refusal> {
         self.ask(format!("$JS.API.STREAM.INFO.{stream}"), &json!({})).await
     }
 
     /// Removes all messages under a subject, without a trace.
-    pub(super) async fn purge(&self, stream: &str, subject: &str) -> Result<(), Refusal> {
+    pub(crate) async fn purge(&self, stream: &str, subject: &str) -> Result<(), Refusal> {
         let purged: Result<Value, Refusal> =
             self.ask(format!("$JS.API.STREAM.PURGE.{stream}"), &json!({ "filter": subject })).await;
         purged.map(drop)
@@ -134,12 +134,16 @@ impl Link {
         answer.map(drop)
     }
 
-    async fn ask<T: DeserializeOwned>(&self, subject: String, body: &Value) -> Result<T, Refusal> {
+    pub(crate) async fn ask<T: DeserializeOwned>(&self, subject: String, body: &Value) -> Result<T, Refusal> {
         let body = Bytes::from(body.to_string());
         self.send(subject, Request::new().payload(body).timeout(Some(self.options.timeout))).await
     }
 
-    async fn send<T: DeserializeOwned>(&self, subject: String, request: Request) -> Result<T, Refusal> {
+    pub(crate) async fn send<T: DeserializeOwned>(
+        &self,
+        subject: String,
+        request: Request,
+    ) -> Result<T, Refusal> {
         #[derive(Deserialize)]
         struct Failed {
             error: Option<Fault>,

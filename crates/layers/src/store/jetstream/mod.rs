@@ -6,7 +6,7 @@
 //!
 //! Decisions are made by the server: a message is accepted only if the last one under its subject has the expected number. So an insertion takes one round trip.
 
-mod api;
+pub(crate) mod api;
 mod bucket;
 mod entry;
 mod options;
@@ -46,12 +46,12 @@ const CONNECTING: Duration = Duration::from_secs(5);
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct JetStream(Arc<Link>);
+pub struct JetStream(pub(crate) Arc<Link>);
 
 /// The connection, and what all its buckets have in common.
-struct Link {
-    client: Client,
-    options: JetStreamOptions,
+pub(crate) struct Link {
+    pub(crate) client: Client,
+    pub(crate) options: JetStreamOptions,
 }
 
 impl JetStream {
@@ -88,6 +88,14 @@ impl JetStream {
         self.bucket_with_clock(name, time, limits, Clock::system()).await
     }
 
+    /// The same connection, with other names: those of its buckets begin with this prefix.
+    #[must_use]
+    pub fn with_prefix(&self, prefix: &str) -> JetStream {
+        let Link { client, options } = &*self.0;
+        let options = options.clone().with_prefix(prefix);
+        JetStream(Arc::new(Link { client: client.clone(), options }))
+    }
+
     /// The same, telling the time by this clock.
     ///
     /// # Errors
@@ -107,7 +115,7 @@ impl JetStream {
 impl Link {
     /// The number of this connection: it grows with each reconnect. An error if there is none, because the client would send the message
     /// later, when its result is of no interest any more.
-    fn connection(&self) -> Result<u64, StoreError> {
+    pub(crate) fn connection(&self) -> Result<u64, StoreError> {
         match self.client.connection_state() {
             State::Connected => Ok(self.client.statistics().connects.load(Ordering::Relaxed)),
             State::Pending | State::Disconnected => {

@@ -1,5 +1,6 @@
 //! Tasks: calls of tools that go on after their request was answered, in the two forms that revisions have (MCP-TK, MCP-TX).
 
+mod job;
 mod table;
 mod task;
 
@@ -62,7 +63,11 @@ fn start(request: &Request<'_>, call: &ToolCall) -> Result<ReplyFuture, ErrorObj
         None => Asker::Task(Arc::new(TaskCall::new(&task))),
     };
     let caller = request.session_caller(asker)?;
-    let reply = call_method(request, &call.tool.value.handler, call.arguments.clone(), &caller);
+    let (handler, arguments) = (&call.tool.value.handler, call.arguments.clone());
+    let reply = match handler.is_durable {
+        true => job::call(request, handler, arguments, &caller),
+        false => call_method(request, handler, arguments, &caller),
+    };
     let shape = Shape::new(&call.tool, request);
     let run_it = Run::new(request, reply, caller).without_limit();
     let running = Arc::clone(&task);
