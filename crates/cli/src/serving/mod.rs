@@ -61,6 +61,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     let config = origin.load(&methods)?;
     output::note(&config.shown_warnings());
     raise_file_limit(config.connections);
+    let has_agent = served.has_agent();
     let (upstreams, gated) = (served.upstreams(), served.gated().cloned());
     let in_use = InUse::new(&config);
     let mut assembly = Assembly::new(&config, served)?;
@@ -103,6 +104,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         methods: &methods.methods,
         mcp: config.mcp,
         tools: tools.count(),
+        has_agent,
         has_page: config.playground,
         upstreams: &upstreams,
         config: &in_use.shown(),
