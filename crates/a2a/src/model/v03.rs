@@ -1,5 +1,5 @@
 //! The shapes of 0.3, from and to those of 1.0: other names for roles and states, `kind` in messages, parts, tasks and events, and files
-//! in an object of their own.
+//! in a separate object.
 
 use serde_json::{Map, Value, json};
 

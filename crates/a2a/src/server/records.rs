@@ -129,7 +129,7 @@ fn entry(number: u64) -> Vec<u8> {
     format!("a2a/number/{number}").into_bytes()
 }
 
-/// What a client is told when the store fails.
+/// The error that a client gets when the store fails.
 pub(super) fn failed(error: &StoreError) -> ErrorObject {
     match error {
         StoreError::Full { .. } => ErrorObject::over_limit("tasks", "no room for another task"),

@@ -44,7 +44,9 @@ pub(super) async fn answer(
         _ => None,
     };
     let abandoning = Abandoning(Arc::clone(&turn));
-    start(&shared, &turn, turn.call(&shared, &request, cx), mode).await;
+    if let Err(error) = start(&shared, &turn, turn.call(&shared, &request, cx), mode).await {
+        return error.into();
+    }
     let ending = match mode {
         Mode::Blocking => turn.ended().await,
         Mode::Immediate | Mode::Stream => turn.begun().await,
@@ -69,7 +71,12 @@ pub(super) async fn answer(
 }
 
 /// Has the function work: here, if it needs no time, or apart from the request.
-async fn start(shared: &Arc<Shared>, turn: &Arc<Turn>, reply: ReplyFuture, mode: Mode) {
+async fn start(
+    shared: &Arc<Shared>,
+    turn: &Arc<Turn>,
+    reply: ReplyFuture,
+    mode: Mode,
+) -> Result<(), ErrorObject> {
     match reply.into_ready() {
         Ok(reply) => {
             turn.conclude(Stopped::Replied(reply)).await;
@@ -79,11 +86,12 @@ async fn start(shared: &Arc<Shared>, turn: &Arc<Turn>, reply: ReplyFuture, mode:
             if mode == Mode::Immediate
                 && let Err(error) = turn.begin().await
             {
-                tracing::warn!(%error, "a task could not begin");
                 turn.cancel();
+                return Err(error);
             }
         }
     }
+    Ok(())
 }
 
 /// Cancels the work for a request that ends before there is a task.

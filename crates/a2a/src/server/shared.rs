@@ -83,7 +83,7 @@ impl Shared {
         self.channels().entry(id.to_owned()).or_insert_with(|| Events::new(self.options.behind)).clone()
     }
 
-    /// Keeps the channel of a task that may go on, if somebody listens.
+    /// Keeps the channel of a task that may go on, if a stream reads it.
     pub(super) fn keep_channel(&self, id: &str, channel: Events) {
         if channel.receiver_count() > 0 {
             self.channels().entry(id.to_owned()).or_insert(channel);
@@ -92,7 +92,7 @@ impl Shared {
         }
     }
 
-    /// Forgets a channel that nobody listens to.
+    /// Forgets a channel that no stream reads.
     pub(super) fn release_channel(&self, id: &str) {
         let mut channels = self.channels();
         if channels.get(id).is_some_and(|channel| channel.receiver_count() == 0) {
@@ -100,7 +100,7 @@ impl Shared {
         }
     }
 
-    /// Tells those who listen to a task that nobody works on, and that this is the end.
+    /// Ends the streams of a task that is not being worked on, with this event.
     pub(super) fn close_channel(&self, id: &str, last: Option<StreamEvent>) {
         if let (Some(channel), Some(last)) = (self.channels().remove(id), last) {
             // They may have gone meanwhile.
@@ -171,7 +171,7 @@ impl Shared {
         }
     }
 
-    /// Goes on with a task that nobody works on any more.
+    /// Goes on with a task that is no longer being worked on.
     async fn take_over(self: &Arc<Self>, stored: Stored, cx: &Context) -> Result<Found, ErrorObject> {
         let mut record = stored.record.clone();
         record.until = self.records.lease();

@@ -161,7 +161,7 @@ async fn read(shared: &Shared, id: &str, owner: &str) -> Result<Option<Task>, Er
     Ok(stored.filter(|stored| stored.record.owner == owner).map(|stored| stored.record.task))
 }
 
-/// Reads the tasks of a caller again that have not ended and that nobody works on here.
+/// Reads the tasks of a caller again that have not ended and that are not being worked on here.
 async fn refresh(shared: &Shared, owner: &str) -> Result<(), ErrorObject> {
     let hash = shared.index.hash(owner);
     let open = shared.index.select(|entry| entry.owner == hash && !entry.state.is_terminal());

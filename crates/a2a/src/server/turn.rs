@@ -132,7 +132,7 @@ impl Turn {
         self.cancelled.notify_one();
     }
 
-    /// Cancels work that has no task, because nobody can ask for what it would give.
+    /// Cancels work that has no task, because its answer cannot be read any more.
     pub(super) fn abandon(&self) {
         let is_lost = {
             let state = self.state();

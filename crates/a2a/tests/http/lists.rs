@@ -72,4 +72,7 @@ async fn a_new_task_replaces_the_oldest_that_has_ended() {
     }
     // All of them wait for their clients.
     assert_eq!(serving.error("SendMessage", message("ask")).await, -32000);
+    let mut params = message("wait");
+    params["configuration"] = json!({"returnImmediately": true});
+    assert_eq!(serving.error("SendMessage", params).await, -32000);
 }
