@@ -176,7 +176,7 @@ impl Agent {
         self.write(value).map(drop)
     }
 
-    /// Writes a value as JSON. False if nobody reads it.
+    /// Writes a value as JSON. False if stdout is not read any more.
     fn write(&self, value: &impl Serialize) -> Result<bool, Failure> {
         let json =
             Json::encode_ref(value).map_err(|error| Failure::new(Exit::Protocol, error.to_string()))?;
