@@ -1,6 +1,6 @@
 //! Every rule of the protocol is cited by a test, or waits for one with a reason.
 //!
-//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, JT over other carriers, LSP for language servers (LSP-F for
+//! The rules are numbered: A2A for Agent2Agent, J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, JT over other carriers, LSP for language servers (LSP-F for
 //! their framing), SSE for event streams, LLM for streams of tokens, SUB for subscriptions, OR for
 //! documents of OpenRPC, ETH and JSP for those of Ethereum and jsonrpsee, OBS for traces, metrics and logs (without the parts of protocols on top), MCP for servers of the Model Context Protocol (rules for clients, hosts and authorization servers are not listed yet, except those that a
 //! recorded message cites), and SEC
@@ -120,7 +120,16 @@ fn collect(folder: &Path, texts: &mut Vec<Text>) {
 }
 
 /// What the numbers of rules begin with.
-const KINDS: [&str; 56] = [
+const KINDS: [&str; 65] = [
+    "A2A-B-",
+    "A2A-C-",
+    "A2A-D-",
+    "A2A-E-",
+    "A2A-M-",
+    "A2A-P-",
+    "A2A-S-",
+    "A2A-T-",
+    "A2A-X-",
     "ETH-",
     "J1-",
     "J2-",

@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
 
     // With the features that the other tests gave it, so that it is there already where they have run.
     Program::cargo("build --workspace --all-features --bin switchboard --test commands").run()?;
-    Program::cargo("build -p switchboard --all-features --example mcp_conformance_server").run()?;
+    Program::cargo("build -p switchboard --all-features --example mcp_conformance_server --example a2a_conformance_agent").run()?;
     let program = target.join("debug/switchboard").display().to_string();
 
     let target = target.display().to_string();

@@ -106,6 +106,7 @@ fn tests_release() -> Result<Done, Failure> {
 fn leaks_release() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
     optimised("-p switchboard-mcp --test memory")?;
+    optimised("-p switchboard-a2a --test memory")?;
     optimised("-p switchboard-gateway --test chaos")?;
     optimised("-p switchboard-cli --test memory gateway")?;
     optimised("-p switchboard-tests --test allocations --test leaks --test properties --test vectors")

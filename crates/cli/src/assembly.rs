@@ -31,7 +31,7 @@ use crate::gateway::{Gate, Gated};
 use crate::job_listener::JobListener;
 use crate::served::{Served, gateway_methods};
 use crate::tools::{self, Tools};
-use crate::{demo, proxy};
+use crate::{agents, demo, proxy};
 
 /// What answers may say about where they come from: a cache, or a server that was tried again.
 const NOTES: [&str; 3] = ["age", "cache", "switchboard-attempts"];
@@ -301,6 +301,10 @@ impl Assembly {
         let get = Get::safe(methods);
         self.follow(&tools, &get);
         let http = endpoint(config)?.with_get(get);
+        let http = match self.served.has_agent() {
+            true => agents::route(http, Arc::clone(&service), settings.clone()),
+            false => http,
+        };
         let http = if config.mcp.http { tools.route(http, settings)? } else { http };
         let service = if config.mcp.stdio { tools.service()? } else { service };
         Ok((server.with_http(http).with_service(service), tools))

@@ -9,7 +9,7 @@ use switchboard::MethodDescription;
 use crate::config::Mcp;
 use crate::shell::quoted;
 use crate::visible::visible;
-use crate::{address, tools};
+use crate::{address, agents, tools};
 
 const HEAD: Style = Style::new().bold();
 const URL: Style = AnsiColor::Cyan.on_default().underline();
@@ -26,6 +26,8 @@ pub(crate) struct Banner<'a> {
     /// Which listeners speak MCP, and how many tools they offer.
     pub(crate) mcp: Mcp,
     pub(crate) tools: usize,
+    /// Whether there is an agent.
+    pub(crate) has_agent: bool,
     /// Whether there is a page to try methods in.
     pub(crate) has_page: bool,
     /// The servers that calls are forwarded to; empty if there are none.
@@ -46,6 +48,9 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
     }
     for place in shown.mcp_places() {
         line(&mut text, format_args!("MCP on {URL}{place}{URL:#} with {} tools", shown.tools));
+    }
+    for place in shown.agent_places() {
+        line(&mut text, format_args!("A2A on {URL}{place}{URL:#}"));
     }
     text.push_str(shown.config);
     text.push_str(shown.upstreams);
@@ -107,6 +112,16 @@ fn example(methods: &[MethodDescription]) -> String {
 }
 
 impl Banner<'_> {
+    /// Where clients of A2A are answered.
+    fn agent_places(&self) -> Vec<String> {
+        let place = |url: &String| {
+            let url = address::reachable(url);
+            let (scheme, place) = web(&url)?;
+            Some(format!("{scheme}://{place}{}", agents::PATH))
+        };
+        self.urls.iter().filter(|_| self.has_agent).filter_map(place).collect()
+    }
+
     /// Where clients of MCP are answered.
     fn mcp_places(&self) -> Vec<String> {
         let place = |url: &String| match web(&address::reachable(url)) {
@@ -187,6 +202,7 @@ mod tests {
             methods: &methods,
             mcp: Mcp { http: true, stdio: false },
             tools: 3,
+            has_agent: true,
             has_page: true,
         });
         let text = anstream::adapter::strip_str(&text).to_string();

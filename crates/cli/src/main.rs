@@ -6,6 +6,8 @@
 mod address;
 mod admin;
 mod advice;
+mod agent;
+mod agents;
 mod allowance;
 mod assembly;
 mod banner;
@@ -120,6 +122,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Acl(config::command::Acl),
+    Agent(Box<agent::Agent>),
     Batch(batch::Batch),
     Bench(bench::Bench),
     Call(call::Call),
@@ -163,6 +166,7 @@ fn main() -> ExitCode {
     });
     let outcome = match arguments.command {
         Command::Acl(acl) => acl.run(),
+        Command::Agent(agent) => agent.run(),
         Command::Batch(batch) => batch.run(),
         Command::Bench(bench) => bench.run(),
         Command::Call(call) => call.run(),

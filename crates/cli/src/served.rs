@@ -122,6 +122,11 @@ impl Served {
         }
     }
 
+    /// Whether one of the methods is that of an agent.
+    pub(crate) fn has_agent(&self) -> bool {
+        matches!(self, Served::Demo)
+    }
+
     /// The gateway, if this is one.
     pub(crate) fn gated(&self) -> Option<&Gated> {
         match self {
@@ -138,7 +143,11 @@ impl Served {
     /// The methods with the checks that some of them need.
     pub(crate) fn verified(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         match self {
-            Served::Demo => demo::verified(service),
+            Served::Demo => {
+                let verified = demo::verified(service);
+                // One method with a valid name makes a router.
+                demo::agent::beside(Arc::clone(&verified)).unwrap_or(verified)
+            }
             Served::Mcp(_) | Served::Gateway(_) => service,
         }
     }

@@ -276,7 +276,8 @@ impl Target {
         Ok(headers)
     }
 
-    fn tls(&self) -> Result<ClientTls, Failure> {
+    /// Whom to trust, and how to prove who calls.
+    pub(crate) fn tls(&self) -> Result<ClientTls, Failure> {
         let trust = match &self.cacert {
             Some(file) => Trust::Authority(file.clone()),
             None if self.insecure => {

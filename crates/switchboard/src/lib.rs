@@ -12,6 +12,8 @@ pub use switchboard_macros::{RpcError, service};
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "a2a")]
+pub use switchboard_a2a as a2a;
 #[cfg(feature = "gateway")]
 pub use switchboard_gateway as gateway;
 #[cfg(feature = "access")]
@@ -40,7 +42,7 @@ pub use switchboard_layers::rate;
 pub use switchboard_layers::shed;
 #[cfg(feature = "trace")]
 pub use switchboard_layers::trace;
-#[cfg(any(feature = "rate", feature = "signing"))]
+#[cfg(any(feature = "a2a", feature = "rate", feature = "signing"))]
 pub use switchboard_layers::{Clock, store};
 #[cfg(any(feature = "access", feature = "cache", feature = "coalesce", feature = "merge"))]
 pub use switchboard_layers::{Pattern, PatternError};
@@ -79,6 +81,9 @@ pub use switchboard_transport::{framing, stream};
 /// The examples of the pages in `docs/`, tested like those of the documentation.
 #[cfg(all(doctest, feature = "macros", feature = "http"))]
 mod pages {
+    #[cfg(feature = "a2a")]
+    #[doc = include_str!("../../../docs/a2a.md")]
+    struct A2a;
     #[cfg(all(feature = "jwt", feature = "tls"))]
     #[doc = include_str!("../../../docs/authentication.md")]
     struct Authentication;

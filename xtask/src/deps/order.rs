@@ -6,7 +6,7 @@ use super::graph::Graph;
 const ROWS: &[&[&str]] = &[
     &["switchboard-core"],
     &["switchboard-macros", "switchboard-openrpc", "switchboard-transport", "switchboard-layers"],
-    &["switchboard-gateway", "switchboard-mcp", "switchboard-playground"],
+    &["switchboard-a2a", "switchboard-gateway", "switchboard-mcp", "switchboard-playground"],
     &["switchboard"],
     &["switchboard-cli"],
 ];

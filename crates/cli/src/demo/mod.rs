@@ -3,6 +3,7 @@
 //! Each group has its own file. Discovery and the banner show their documentation, grouped by tag.
 
 mod admin;
+pub(crate) mod agent;
 mod ai;
 mod bank;
 mod basics;

@@ -61,7 +61,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     let config = origin.load(&methods)?;
     output::note(&config.shown_warnings());
     raise_file_limit(config.connections);
-    let (upstreams, gated) = (served.upstreams(), served.gated().cloned());
+    let (upstreams, gated, has_agent) = (served.upstreams(), served.gated().cloned(), served.has_agent());
     let in_use = InUse::new(&config);
     let mut assembly = Assembly::new(&config, served)?;
     let logs = Logs { calls: config.calls.start(verbose)?, audit: config.audit.clone() };
@@ -96,13 +96,13 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
     let mut takeover = Takeover::new(names, &server, admin_server.as_ref(), &sockets)?;
     let (handle, admin_handle) = (server.handle(), admin_server.as_ref().map(Server::handle));
-    let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
     let shown = announcement(&Banner {
         urls: &urls,
-        admin: &admin_urls,
+        admin: &admin_server.iter().flat_map(Server::urls).collect::<Vec<_>>(),
         methods: &methods.methods,
         mcp: config.mcp,
         tools: tools.count(),
+        has_agent,
         has_page: config.playground,
         upstreams: &upstreams,
         config: &in_use.shown(),

@@ -5,6 +5,7 @@
 #[cfg(unix)]
 mod adapters;
 mod admin;
+mod agent;
 mod batch;
 #[cfg(unix)]
 mod bench;

@@ -17,6 +17,6 @@ pub(crate) use self::queue::{Takes, stderr};
 pub(crate) use self::text::{ascii, shortened};
 #[cfg(feature = "log")]
 pub(crate) use self::text::{push_escaped, push_json_string};
-pub use self::time::rfc3339;
+pub use self::time::{parse_rfc3339, rfc3339};
 #[cfg(feature = "log")]
 pub(crate) use self::time::{push_time, since_1970};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use switchboard_core::{Call, Context, ErrorObject, Json, Kind, Peer, ProgressSink};
-use switchboard_layers::identity::Identity;
+pub(crate) use switchboard_layers::identity::principal;
 
 use super::snapshot::Snapshot;
 use super::{Shared, Subscribers};
@@ -153,12 +153,4 @@ fn alone(request: &RequestMeta) -> Result<Spoken, ErrorObject> {
     let revision = request.revision(&SUPPORTED)?;
     let client = request.client_info.as_ref().map(Json::detached);
     Ok(Spoken { revision, features: Features::read(capabilities, revision), client })
-}
-
-/// Who the caller is, as far as it has proven that: what belongs to one caller must not be used by another. Issuers of tokens may name
-/// different callers alike.
-pub(crate) fn principal(cx: &Context) -> String {
-    let Some(identity) = cx.caller::<Identity>() else { return String::new() };
-    let issuer = identity.claims.as_ref().and_then(|claims| claims.get("iss")?.decode::<String>().ok());
-    format!("{} {}", issuer.unwrap_or_default(), identity.subject)
 }

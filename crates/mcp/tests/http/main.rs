@@ -11,6 +11,8 @@ mod fixtures;
 mod headers;
 mod layers;
 mod old;
+#[path = "../../../../tests/support/http.rs"]
+mod raw;
 mod relay;
 mod restart;
 mod serving;

@@ -103,8 +103,8 @@ pub use options::{EndpointOptions, StatusMapping};
 pub use post::ResponseBody;
 pub use resource::{Resource, ResourceError, ResourceOptions};
 pub use routes::{
-    DocumentRoute, Get, Guarded, Page, ProxyRoute, RequestBody, Route, RouteFuture, Routes, StreamRoute,
-    TextRoute, Tower, Unread, tower,
+    DocumentRoute, EventStreams, Get, Guarded, Page, ProxyRoute, RequestBody, Route, RouteFuture, Routes,
+    StreamRoute, TextRoute, Tower, Unread, tower,
 };
 pub use server::HttpServer;
 pub use url::HttpUrlError;

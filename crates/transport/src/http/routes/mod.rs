@@ -4,6 +4,7 @@
 //! time and memory, and the server waits for the response when it shuts down.
 
 mod document;
+mod events;
 mod get;
 mod guarded;
 mod page;
@@ -25,6 +26,7 @@ use http_body::Body as HttpBody;
 use switchboard_core::Context;
 
 pub use self::document::DocumentRoute;
+pub use self::events::EventStreams;
 pub use self::get::Get;
 pub use self::guarded::{Guarded, RequestBody, Unread};
 pub use self::page::Page;

@@ -147,7 +147,7 @@ async fn answer(request: Guarded, asked: Asked, wanted: Wanted) -> Response<Body
 }
 
 /// Adds what an event stream says of itself (SSE-01).
-fn with_stream(mut headers: HeaderMap) -> HeaderMap {
+pub(super) fn with_stream(mut headers: HeaderMap) -> HeaderMap {
     headers.insert(header::CONTENT_TYPE, const { Format::Events.value() });
     let uncached = const { HeaderValue::from_static("no-cache, no-store, no-transform") };
     headers.insert(header::CACHE_CONTROL, uncached);
@@ -156,7 +156,7 @@ fn with_stream(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+pub(super) fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;

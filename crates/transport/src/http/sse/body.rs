@@ -26,6 +26,8 @@ pub(in super::super) struct EventBody {
     outputs: Outputs,
     /// Whether a stream is announced by an event, and not by a comment.
     has_start: bool,
+    /// Whether the end and the start of a stream are marked.
+    has_marks: bool,
     keep_alive: Option<(Duration, Pin<Box<Sleep>>)>,
     /// Knows when the stream has to end.
     stopping: Option<Stopping>,
@@ -47,11 +49,26 @@ impl EventBody {
             keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
         let shutdown = guard.shutdown.clone();
         let stopping = shutdown.map(|shutdown| Stopping::new(shutdown, session, drain_time));
-        EventBody { outputs, has_start, keep_alive, stopping, is_done: false, tap: None, _guard: guard }
+        EventBody {
+            outputs,
+            has_start,
+            has_marks: true,
+            keep_alive,
+            stopping,
+            is_done: false,
+            tap: None,
+            _guard: guard,
+        }
     }
 
     pub(in super::super) fn with_tap(mut self, tap: Option<Tap>) -> EventBody {
         self.tap = tap;
+        self
+    }
+
+    /// Sends messages only.
+    pub(in super::super) fn without_marks(mut self) -> EventBody {
+        self.has_marks = false;
         self
     }
 
@@ -69,11 +86,16 @@ impl EventBody {
             match Pin::new(&mut self.outputs).poll_next(cx) {
                 Poll::Ready(Some(output)) => self.write(&mut out, output),
                 Poll::Ready(None) => {
-                    self.write_event(&mut out, DONE.as_bytes());
+                    if self.has_marks {
+                        self.write_event(&mut out, DONE.as_bytes());
+                    }
                     self.is_done = true;
                 }
                 Poll::Pending => break,
             }
+        }
+        if self.is_done && out.is_empty() {
+            return Poll::Ready(None);
         }
         self.poll_keep_alive(cx, &mut out);
         if out.is_empty() { Poll::Pending } else { Poll::Ready(Some(Bytes::from(out))) }

@@ -1,0 +1,163 @@
+//! From the URL of a card to the agent (A2A-C-01, A2A-C-03).
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode, Uri};
+use serde_json::Value;
+use switchboard_core::CallError;
+use switchboard_transport::http::{Client as HttpClient, HttpUrlError};
+
+use super::{ClientOptions, Remote};
+use crate::http::CardRoute;
+use crate::model::{AgentCard, AgentInterface, Version, v03};
+
+/// The longest card.
+const LONGEST: usize = 1 << 20;
+
+/// Where cards of 0.2 are.
+const OLD_PATH: &str = "/.well-known/agent.json";
+
+/// Why there is no client for an agent.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// A URL cannot be used.
+    #[error(transparent)]
+    Url(#[from] HttpUrlError),
+    /// The server cannot be reached.
+    #[error("{0}")]
+    Unreachable(CallError),
+    /// There is no card.
+    #[error("no agent card at {url}: HTTP {status}")]
+    NoCard {
+        /// Where it was looked for.
+        url: String,
+        /// The answer.
+        status: u16,
+    },
+    /// What is there is not a card.
+    #[error("the document at {url} is not an agent card: {why}")]
+    NotACard {
+        /// Where it is.
+        url: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The agent speaks neither 1.0 nor 0.3 over JSON-RPC.
+    #[error("the agent has no interface for JSON-RPC in version 1.0 or 0.3; it has {0}")]
+    NoInterface(String),
+}
+
+/// The card at a URL, or at the well-known path of its server, and where it was found.
+pub(super) async fn card(url: &str, options: &ClientOptions) -> Result<(AgentCard, String), ClientError> {
+    let base = url.trim_end_matches('/');
+    let is_card = base.ends_with(".json");
+    let places = match is_card {
+        true => vec![base.to_owned()],
+        false => vec![
+            format!("{base}{}", CardRoute::PATH),
+            format!("{}{}", origin(base), CardRoute::PATH),
+            format!("{base}{OLD_PATH}"),
+        ],
+    };
+    let mut missing = None;
+    for place in places {
+        match fetch(&place, options).await {
+            Ok(text) => return Ok((read(&place, &text)?, place)),
+            Err(error @ ClientError::NoCard { .. }) => missing = missing.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(missing.unwrap_or(ClientError::NoCard { url: url.to_owned(), status: 404 }))
+}
+
+async fn fetch(url: &str, options: &ClientOptions) -> Result<Bytes, ClientError> {
+    let client = HttpClient::with_options(url, options.http.clone())?;
+    let time = options.http.call_time;
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    let response =
+        client.send(Method::GET, headers, Bytes::new(), time).await.map_err(ClientError::Unreachable)?;
+    let status = response.status();
+    if status != StatusCode::OK {
+        return Err(ClientError::NoCard { url: url.to_owned(), status: status.as_u16() });
+    }
+    response.into_body().whole(LONGEST, time).await.map_err(ClientError::Unreachable)
+}
+
+/// Reads a card of any version.
+fn read(url: &str, text: &[u8]) -> Result<AgentCard, ClientError> {
+    let wrong =
+        |error: &dyn std::fmt::Display| ClientError::NotACard { url: url.to_owned(), why: error.to_string() };
+    let mut card: Value = serde_json::from_slice(text).map_err(|error| wrong(&error))?;
+    v03::raise::card(&mut card);
+    serde_json::from_value(card).map_err(|error| wrong(&error))
+}
+
+/// The agent at the first interface of its card that this client speaks.
+pub(super) fn remote(
+    card: &AgentCard,
+    card_url: &str,
+    options: &ClientOptions,
+) -> Result<Remote, ClientError> {
+    let spoken =
+        card.supported_interfaces.iter().find_map(|interface| Some((interface, version(interface)?)));
+    let (interface, version) = spoken.ok_or_else(|| {
+        let names = card.supported_interfaces.iter();
+        let names: Vec<String> = names
+            .map(|interface| format!("{} {}", interface.protocol_binding, interface.protocol_version))
+            .collect();
+        ClientError::NoInterface(if names.is_empty() { "none".to_owned() } else { names.join(", ") })
+    })?;
+    let mut http = options.http.clone().with_call_time(options.time);
+    if origin(&interface.url) != origin(card_url) {
+        // A card must not make us send a secret somewhere else.
+        for secret in [header::AUTHORIZATION, header::COOKIE, header::HeaderName::from_static("x-api-key")] {
+            http.headers.remove(secret);
+        }
+    }
+    let client = HttpClient::with_options(&interface.url, http)?;
+    Ok(Remote::new(client, interface, version, &options.extensions))
+}
+
+fn version(interface: &AgentInterface) -> Option<Version> {
+    let is_json_rpc = interface.protocol_binding.eq_ignore_ascii_case(crate::model::JSON_RPC);
+    is_json_rpc.then(|| Version::parse(&interface.protocol_version))?
+}
+
+/// A URL without its path.
+fn origin(url: &str) -> String {
+    let uri: Option<Uri> = url.parse().ok();
+    let origin = uri.as_ref().and_then(|uri| Some(format!("{}://{}", uri.scheme_str()?, uri.authority()?)));
+    origin.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remote_of(interfaces: Value, options: &ClientOptions) -> Result<Remote, ClientError> {
+        let mut card = serde_json::to_value(AgentCard::new("a", "b", "1")).unwrap();
+        card["supportedInterfaces"] = interfaces;
+        remote(&serde_json::from_value(card).unwrap(), "http://a.test/card.json", options)
+    }
+
+    // A2A-C-03
+    #[test]
+    fn the_first_interface_that_is_spoken_is_used() {
+        let interface = |url: &str, binding: &str, version: &str| serde_json::json!({"url": url, "protocolBinding": binding, "protocolVersion": version});
+        let interfaces = serde_json::json!([
+            interface("http://a.test/grpc", "GRPC", "1.0"),
+            interface("http://a.test/2", "JSONRPC", "2.0"),
+            interface("http://a.test/1", "JSONRPC", "1.0"),
+            interface("http://a.test/0", "JSONRPC", "0.3"),
+        ]);
+        let remote = remote_of(interfaces, &ClientOptions::default()).unwrap();
+        assert_eq!((remote.url(), remote.version()), ("http://a.test/1", Version::V1_0));
+        let none = remote_of(
+            serde_json::json!([interface("http://a.test", "GRPC", "1.0")]),
+            &ClientOptions::default(),
+        );
+        assert_eq!(none.unwrap_err(), ClientError::NoInterface("GRPC 1.0".to_owned()));
+    }
+}

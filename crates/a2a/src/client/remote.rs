@@ -1,0 +1,132 @@
+//! A remote agent as a service.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use switchboard_core::{Call, ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture, Service, StreamWanted};
+use switchboard_transport::http::Client as HttpClient;
+
+use crate::model::methods::Method;
+use crate::model::{AgentInterface, Version, v03};
+
+/// A remote agent: a service that answers the methods of 1.0, whichever version the agent speaks. Cheap to clone.
+#[derive(Clone)]
+pub struct Remote(Arc<Inner>);
+
+struct Inner {
+    http: HttpClient,
+    url: String,
+    version: Version,
+    tenant: Option<String>,
+    extensions: String,
+}
+
+impl Remote {
+    pub(super) fn new(
+        http: HttpClient,
+        interface: &AgentInterface,
+        version: Version,
+        extensions: &[String],
+    ) -> Remote {
+        let (url, tenant) = (interface.url.clone(), interface.tenant.clone());
+        Remote(Arc::new(Inner { http, url, version, tenant, extensions: extensions.join(", ") }))
+    }
+
+    /// Where the agent is called.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    /// The version that it speaks.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.0.version
+    }
+
+    /// A call as the agent gets it.
+    fn outgoing(&self, call: &Call, method: Method) -> Result<Call, ErrorObject> {
+        let Inner { version, tenant, extensions, .. } = &*self.0;
+        let name =
+            method.name(*version).ok_or_else(|| ErrorObject::method_not_found(call.method.as_str()))?;
+        let mut params = call.params.clone();
+        let is_lowered = *version == Version::V0_3 && matches!(method, Method::Send | Method::Stream);
+        // A2A-C-03: the tenant of the interface goes into every request.
+        if tenant.is_some() || is_lowered {
+            let mut value = match &params {
+                Some(params) if params.kind() == Kind::Object => params.decode().unwrap_or(Value::Null),
+                None => Value::Object(serde_json::Map::new()),
+                Some(_) => return Err(ErrorObject::invalid_params("params must be an object")),
+            };
+            if let (Some(tenant), Some(object)) = (tenant, value.as_object_mut()) {
+                object.insert("tenant".to_owned(), tenant.as_str().into());
+            }
+            if is_lowered {
+                v03::lower::send(&mut value);
+            }
+            params = Some(Json::encode(&value).map_err(|error| ErrorObject::internal(&error))?);
+        }
+        let mut cx = call.cx.clone();
+        cx.send_metadata(crate::server::VERSION, version.as_str());
+        if !extensions.is_empty() {
+            cx.send_metadata("a2a-extensions", extensions.clone());
+        }
+        if method.is_stream() {
+            cx.insert(StreamWanted);
+        }
+        Ok(Call::new(switchboard_core::Name::from_static(name), params).with_context(cx))
+    }
+}
+
+impl Service for Remote {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let Some(method) = Method::find(call.method.as_str(), Version::V1_0) else {
+            return ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
+        };
+        let reply = match self.outgoing(call, method) {
+            Ok(outgoing) => self.0.http.call(&outgoing),
+            Err(error) => return ReplyFuture::ready(error),
+        };
+        match self.0.version {
+            Version::V1_0 => reply,
+            Version::V0_3 => reply.map(move |reply| raised(reply, method)),
+        }
+    }
+}
+
+/// A reply of 0.3 as one of 1.0.
+fn raised(mut reply: Reply, method: Method) -> Reply {
+    let raise: fn(&mut Value) = match method {
+        Method::Send | Method::Stream | Method::Subscribe => v03::raise::event,
+        Method::Get | Method::Cancel => v03::raise::task,
+        Method::ExtendedCard => v03::raise::card,
+        _ => return reply,
+    };
+    let change = move |json: Json| -> Result<Json, ErrorObject> {
+        let mut value: Value = json.decode().map_err(|error| ErrorObject::internal(&error))?;
+        raise(&mut value);
+        Json::encode(&value).map_err(|error| ErrorObject::internal(&error))
+    };
+    reply.outcome = match reply.outcome {
+        Outcome::Value(json) => match change(json) {
+            Ok(json) => Outcome::Value(json),
+            Err(error) => Outcome::Error(error),
+        },
+        Outcome::Stream(items) => {
+            Outcome::Stream(items.through(|items| items.map(move |item| item.and_then(change))))
+        }
+        error @ Outcome::Error(_) => error,
+    };
+    reply
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote")
+            .field("url", &self.0.url)
+            .field("version", &self.0.version)
+            .finish_non_exhaustive()
+    }
+}

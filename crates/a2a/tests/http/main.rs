@@ -1,0 +1,17 @@
+//! An agent over HTTP, with a listener and clients that send exactly what they are told.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::needless_pass_by_value, reason = "values are written where they are sent")]
+
+mod cards;
+mod errors;
+mod layers;
+mod lists;
+mod old;
+#[path = "../../../../tests/support/http.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod raw;
+mod restart;
+mod serving;
+mod streams;
+mod tasks;
