@@ -38,8 +38,11 @@ impl Failure {
     fn of_code(error: &ErrorObject) -> Option<Failure> {
         match error.code {
             // A server that is shutting down or that is over its limits refuses calls before they run.
-            Code::SHUTTING_DOWN | Code::OVER_LIMIT => Some(Failure::Unsent),
-            Code::INTERNAL_ERROR | Code::TIMED_OUT | Code::UPSTREAM_FAILED => Some(Failure::MayHaveRun),
+            Code::OVER_LIMIT => Some(Failure::Unsent),
+            Code::SHUTTING_DOWN if error.is_refused_at_shutdown() => Some(Failure::Unsent),
+            Code::SHUTTING_DOWN | Code::INTERNAL_ERROR | Code::TIMED_OUT | Code::UPSTREAM_FAILED => {
+                Some(Failure::MayHaveRun)
+            }
             _ => None,
         }
     }
@@ -62,6 +65,7 @@ mod tests {
         check(local(CallError::TimedOut), Some(Failure::MayHaveRun));
         check(local(CallError::Cancelled), None);
         check(code(Code::SHUTTING_DOWN), Some(Failure::Unsent));
+        check(Reply::error(ErrorObject::stopped()), Some(Failure::MayHaveRun));
         check(code(Code::INTERNAL_ERROR), Some(Failure::MayHaveRun));
         check(code(Code::INVALID_PARAMS), None);
         check(code(Code(-32099)), None);
