@@ -27,7 +27,8 @@ impl Brokers {
         for node in 0..count {
             let mut arguments = vec![format!("--port={}", ports[node])];
             if count > 1 {
-                let mut seeds = Vec::new();
+                // Without any route JetStream would not be clustered, and a route to itself is ignored.
+                let mut seeds = vec![format!("nats://127.0.0.1:{}", clusters[node])];
                 // Each connects to those before it, so there is one relay between two.
                 for other in &clusters[..node] {
                     let route = Relay::start(local(*other)).await;

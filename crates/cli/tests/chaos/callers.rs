@@ -20,6 +20,9 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// How often a call with a key is sent whose outcome is not known.
 const DOUBTS: usize = 4;
 
+/// What callers are told if nobody will ever know the outcome.
+const ANSWER_LOST: &str = "its answer was lost";
+
 pub(crate) fn start(
     fleet: &Fleet,
     history: &History,
@@ -77,8 +80,8 @@ impl Caller {
             let is_over = match (kind, outcome) {
                 (_, Outcome::Answered(_) | Outcome::Refused(_)) => true,
                 (_, Outcome::Unsent(_)) | (Kind::Safe, Outcome::Unknown(_)) => false,
-                (Kind::Keyed, Outcome::Unknown(_)) => {
-                    doubts += 1;
+                (Kind::Keyed, Outcome::Unknown(text)) => {
+                    doubts += if text.contains(ANSWER_LOST) { DOUBTS } else { 1 };
                     doubts >= DOUBTS
                 }
                 (_, Outcome::Unknown(_)) => true,
@@ -135,7 +138,7 @@ pub(crate) fn outcome(error: &CallError) -> Outcome {
             Code::OVER_LIMIT => Outcome::Unsent(text),
             Code::SHUTTING_DOWN if rejection.is_refused_at_shutdown() => Outcome::Unsent(text),
             Code::SHUTTING_DOWN | Code::UPSTREAM_FAILED | Code::TIMED_OUT => Outcome::Unknown(text),
-            Code::INVALID_REQUEST if text.contains("its answer was lost") => Outcome::Unknown(text),
+            Code::INVALID_REQUEST if text.contains(ANSWER_LOST) => Outcome::Unknown(text),
             _ => Outcome::Refused(text),
         },
         CallError::Closed(_) | CallError::TimedOut | CallError::Transport(_) => Outcome::Unknown(text),
