@@ -91,15 +91,6 @@ impl Caller {
             }
             tokio::time::sleep(self.random.u32(5..100) * MS).await;
         }
-        if begun.elapsed() > Duration::from_secs(6) {
-            let tail: Vec<_> = operation.attempts.iter().rev().take(3).collect();
-            println!(
-                "SLOW {:?} {} {} attempts {tail:?}",
-                begun.elapsed(),
-                operation.secret,
-                operation.attempts.len()
-            );
-        }
         operation
     }
 

@@ -65,21 +65,16 @@ async fn weather(nodes: usize) {
     let callers = callers::start(&fleet, &history, seed, &stopped);
     let watchers = watchers::start(&fleet, &history, seed, &stopped);
     storm::rage(&mut fleet, &history, fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
-    println!("storm over");
-    let at = Instant::now();
     fleet.serves().await;
-    println!("serves after {:?}", at.elapsed());
     stop.send_replace(true);
     let ended =
         tokio::time::timeout(PATIENCE * 2, async { (callers.join_all().await, watchers.join_all().await) });
     ended.await.expect("callers end when everything works again");
-    println!("callers after {:?}", at.elapsed());
     signed::race(&fleet, &history, 3).await;
     let memory = fleet.memory();
     println!("memory: {memory:?}");
     let executed = fleet.executed();
     fleet.stop().await;
-    println!("stopped after {:?}", at.elapsed());
     let summary = history.summary(&executed);
     println!("{summary:?}");
     let violations = verdict::violations(&history.take(), &executed);

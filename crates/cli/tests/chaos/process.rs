@@ -1,11 +1,14 @@
 //! Processes that are killed, paused and started again.
 
 use std::fs::{File, OpenOptions};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+const SIGTERM: i32 = 15;
 
 /// How long a process may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -52,9 +55,11 @@ impl Process {
     pub(crate) fn revive(&mut self) -> Option<ExitStatus> {
         let ended = self.child.as_mut()?.try_wait().unwrap()?;
         self.child = None;
-        let was_told = self.is_expected_to_end;
+        // A process that is told to end before it is ready may do so at once.
+        let is_terminated = ended.success() || ended.signal() == Some(SIGTERM);
+        let is_fine = self.is_expected_to_end && is_terminated;
         self.restart();
-        (!(was_told && ended.success())).then_some(ended)
+        (!is_fine).then_some(ended)
     }
 
     pub(crate) fn kill(&mut self) {
