@@ -10,9 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use switchboard_core::{ErrorObject, Layer as _, Peer, Router};
+use switchboard_core::{ErrorObject, Layer as _, Router};
+use switchboard_layers::Clock;
 use switchboard_layers::signing::{Sign, SigningKeys, Verify};
 use switchboard_layers::store::{JetStream, JetStreamOptions, StoreLimits};
+use switchboard_transport::server::Server;
 
 use self::broker::Broker;
 
@@ -34,7 +36,14 @@ async fn the_shared_replay_check_is_one_message_to_the_store_and_its_answer() {
     let key = keys.get("bob-1").unwrap();
     let router = Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b));
     let verify = Verify::new(keys, [AUDIENCE], Arc::new(store));
-    let peer = Sign::new(key, AUDIENCE).peer(Peer::from(verify.layer(Arc::new(router.build().unwrap()))));
+    let mut server = Server::new(verify.layer(Arc::new(router.build().unwrap())));
+    server.listen("tcp://127.0.0.1:0").await.unwrap();
+    let url = server.urls().next().unwrap();
+    let serving = tokio::spawn(server.serve());
+    // What is signed in the second in which the store was made could be a replay from before.
+    let clock = Clock::manual(Clock::system().seconds() + 2);
+    let peer = switchboard_transport::connect(&url).await.unwrap();
+    let peer = Sign::new(key, AUDIENCE).with_clock(clock).peer(peer);
     // Everything that anybody sends from here on.
     let witness = async_nats::connect(broker.url()).await.unwrap();
     let mut messages = witness.subscribe(">").await.unwrap();
@@ -52,4 +61,5 @@ async fn the_shared_replay_check_is_one_message_to_the_store_and_its_answer() {
     let insertions = subjects.iter().filter(|subject| subject.starts_with("$KV.")).count();
     let answers = subjects.iter().filter(|subject| subject.starts_with("_INBOX.")).count();
     assert_eq!((insertions, answers, subjects.len()), (CALLS, CALLS, 2 * CALLS), "{subjects:?}");
+    serving.abort();
 }

@@ -71,7 +71,10 @@ impl Process {
     /// Sends a signal by its name, such as `STOP`.
     pub(crate) fn signal(&mut self, name: &str) {
         let Some(child) = &self.child else { return };
-        self.is_expected_to_end |= name == "TERM";
+        if name == "TERM" && std::mem::replace(&mut self.is_expected_to_end, true) {
+            // A second one would have it end at once.
+            return;
+        }
         signal(child.id(), name);
     }
 

@@ -252,7 +252,7 @@ impl Idempotency {
                 let kept = self.store.replace(key, running, &record.to_bytes(), self.options.retention).await;
                 kept.map(|is_kept| {
                     if !is_kept {
-                        tracing::warn!("an idempotency key has expired before its call ended")
+                        tracing::warn!("an idempotency key has expired before its call ended");
                     }
                 })
             }
