@@ -5,7 +5,7 @@
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
-#![allow(clippy::print_stdout, reason = "the seed, and what happened")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the seed, and what happened")]
 
 #[path = "../../../../tests/support/broker.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

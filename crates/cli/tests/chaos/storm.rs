@@ -43,7 +43,7 @@ pub(crate) async fn rage(fleet: &mut Fleet, history: &History, mut random: fastr
         let (length, pause) = (random.u32(50..1500) * MS, random.u32(50..400) * MS);
         let is_possible = faults.len() < AT_ONCE && faults.iter().all(|(other, _)| !excludes(*other, fault));
         if is_possible {
-            println!("{:?} for {length:?}", fault);
+            println!("{fault:?} for {length:?}");
             inflict(fleet, fault);
             faults.push((fault, now + length));
         }
