@@ -32,6 +32,12 @@ impl Broker {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
+    /// Its process.
+    #[allow(dead_code, reason = "some tests send it signals")]
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Kills the process. What it has stored stays.
     pub(crate) fn kill(&mut self) {
         self.process.kill().expect("it is our process");

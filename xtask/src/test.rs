@@ -46,6 +46,11 @@ const THOROUGH: &[Step] = &[
         about: "oracles, allocations, 100,000 connections over each transport and 10,000 through a gateway, optimised",
         run: leaks_release,
     },
+    Step {
+        name: "chaos-long",
+        about: "workers, gateways and NATS servers that are killed, paused and cut off for minutes, optimised",
+        run: chaos_long,
+    },
     Step { name: "floors", about: "the library with its minimum dependency versions", run: floors::run },
     Step { name: "install", about: "the program, as docs/installing.md says", run: install::run },
     Step { name: "package", about: "every published package, built from its archive", run: package::run },
@@ -110,6 +115,19 @@ fn leaks_release() -> Result<Done, Failure> {
     optimised("-p switchboard-gateway --test chaos")?;
     optimised("-p switchboard-cli --test memory gateway")?;
     optimised("-p switchboard-tests --test allocations --test leaks --test properties --test vectors")
+}
+
+/// The same as in every run of the tests, for longer: `CHAOS_MS` milliseconds, with one broker and with three.
+fn chaos_long() -> Result<Done, Failure> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Done::Skipped("it reads /proc, which needs Linux".to_owned()));
+    }
+    needs::NATS.ensure()?;
+    let run = if needs::has_nextest() { "nextest run --cargo-profile" } else { "test --profile" };
+    let line = format!("{run} optimised -p switchboard-cli --test chaos --all-features --no-fail-fast");
+    let chaos = Program::cargo(&line);
+    chaos.env("CHAOS_MS", "180000").run()?;
+    Ok(Done::Passed)
 }
 
 fn work() -> Result<Done, Failure> {

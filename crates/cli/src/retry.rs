@@ -39,7 +39,7 @@ fn decide(call: &Call, error: &CallError, are_all_repeatable: bool) -> Option<bo
         // The answer would be too long again.
         error if is_too_long(error) => Some(false),
         // A server that is shutting down refused it.
-        CallError::Rejected(_) => Some(true),
+        CallError::Rejected(rejection) if rejection.is_refused_at_shutdown() => Some(true),
         _ if are_all_repeatable || call.is_repeatable() => Some(true),
         _ if call.is_notification() => Some(false),
         _ => None,
@@ -76,6 +76,9 @@ mod tests {
         check(call(), gone(), false, None);
         let refused = || CallError::Rejected(ErrorObject::from_code(Code::SHUTTING_DOWN));
         check(call(), refused(), false, Some(true));
+        let stopped = || CallError::Rejected(ErrorObject::stopped());
+        check(call(), stopped(), false, None);
+        check(call().repeatable(), stopped(), false, Some(true));
         let too_long = CallError::Closed("a frame exceeds the limit of 5 bytes (limits.frame)".into());
         check(call().repeatable(), too_long, true, Some(false));
     }

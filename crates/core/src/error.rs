@@ -47,6 +47,9 @@ pub struct ErrorFields {
     pub(crate) fault: Option<EngineFault>,
 }
 
+/// What the member `executed` says about a call that may have run.
+const UNKNOWN: &str = "unknown";
+
 /// Why the engine answers a call in the place of its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineFault {
@@ -134,6 +137,27 @@ impl ErrorObject {
         }
         let details = detail.into();
         ErrorObject::from_code(Code::OVER_LIMIT).with_data_ref(&Data { limit, details: &details })
+    }
+
+    /// -32006 for a call that was stopped in the middle. It may have run, unlike calls that are refused with this code.
+    #[must_use]
+    pub fn stopped() -> ErrorObject {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            details: &'a str,
+            executed: &'a str,
+        }
+        let details = "the server stopped before the call was done (limits.drain_time)";
+        ErrorObject::from_code(Code::SHUTTING_DOWN).with_data_ref(&Data { details, executed: UNKNOWN })
+    }
+
+    /// Whether this error says that its call was not executed, because the server is shutting down: not if it was [stopped](ErrorObject::stopped) in the middle.
+    #[must_use]
+    pub fn is_refused_at_shutdown(&self) -> bool {
+        let executed = self.data.as_ref().and_then(|data| data.pick(["executed"])[0].take());
+        let is_unknown =
+            executed.is_some_and(|executed| executed.decode::<String>().is_ok_and(|text| text == UNKNOWN));
+        self.code == Code::SHUTTING_DOWN && !is_unknown
     }
 
     /// -32603 for a failure whose text must not be sent: logs it under a random incident number, and sends only that

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_core::{Call, Code, ErrorObject, Layer, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, CallError, ErrorObject, Layer, Reply, ReplyFuture, Service};
 use switchboard_layers::explain::{Conclusion, Explain, Step};
 use tokio::time::Instant;
 
@@ -182,7 +182,8 @@ impl Service for Guarded {
 
 fn open(left: Duration) -> ErrorObject {
     let wait = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
-    ErrorObject::from_code(Code::UPSTREAM_FAILED).with_data(&serde_json::json!({ "retryAfterMs": wait }))
+    let error = ErrorObject::from(CallError::Unreachable("the circuit breaker is open".into()));
+    error.with_data(&serde_json::json!({ "retryAfterMs": wait }))
 }
 
 #[cfg(test)]
@@ -230,12 +231,12 @@ mod tests {
         assert_eq!(breaker.state(), BreakerState::Open { for_another: Duration::from_secs(5) });
         let before = asked.load(Ordering::Relaxed);
         let refused = call().await.expect_err("it is open");
-        assert_eq!(refused.rejection().map(|error| error.code), Some(Code::UPSTREAM_FAILED));
+        assert!(refused.is_unsent(), "{refused:?}");
         assert_eq!((asked.load(Ordering::Relaxed), breaker.refused()), (before, 1));
         // A failed attempt opens it again.
         tokio::time::advance(Duration::from_secs(5)).await;
         assert!(matches!(call().await, Err(CallError::Closed(_))));
-        assert!(matches!(call().await, Err(CallError::Rejected(_))));
+        assert!(matches!(call().await, Err(CallError::Unreachable(_))));
         tokio::time::advance(Duration::from_secs(5)).await;
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
         is_broken.store(false, Ordering::Relaxed);

@@ -12,13 +12,15 @@ use super::Running;
 use crate::broker::Broker;
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
 
-/// One request for each message, to the subject of messages of any kind.
+/// One request for each message.
 #[derive(Debug)]
 pub enum Nats {
-    /// Each is answered by one message.
+    /// To the subject of messages of any kind. Each is answered by one message.
     Whole,
-    /// Each is answered in parts.
+    /// The same, and each is answered in parts.
     Parts,
+    /// To the subject of its method, if it has one. Each is answered in parts.
+    Methods,
 }
 
 impl Carrier for Nats {
@@ -26,13 +28,14 @@ impl Carrier for Nats {
         match self {
             Nats::Whole => "nats",
             Nats::Parts => "nats in parts",
+            Nats::Methods => "nats by method",
         }
     }
 
     fn kind(&self) -> Kind {
         match self {
             Nats::Whole => Kind::OneAnswer,
-            Nats::Parts => Kind::Events,
+            Nats::Parts | Nats::Methods => Kind::Events,
         }
     }
 
@@ -41,12 +44,13 @@ impl Carrier for Nats {
     }
 
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
-        let mark = if matches!(self, Nats::Parts) { "~~" } else { "" };
+        let mark = if matches!(self, Nats::Whole) { "" } else { "~~" };
+        let is_by_method = matches!(self, Nats::Methods);
         Box::pin(async move {
             let broker = Broker::start(&[]);
             let worker = Running::start(&format!("{}/tests", broker.url()), service, settings).await;
             let client = async_nats::connect(broker.url()).await.expect("the broker runs");
-            Box::new(Open { client, mark, _worker: worker, _broker: broker }) as Box<dyn Line>
+            Box::new(Open { client, mark, is_by_method, _worker: worker, _broker: broker }) as Box<dyn Line>
         })
     }
 }
@@ -55,6 +59,7 @@ struct Open {
     client: Client,
     /// What the last token of a reply subject begins with.
     mark: &'static str,
+    is_by_method: bool,
     /// Ends the worker when the line is dropped.
     _worker: Running,
     _broker: Broker,
@@ -65,7 +70,8 @@ impl Line for Open {
         Box::pin(async move {
             let reply = format!("{}.{}x", self.client.new_inbox(), self.mark);
             let mut answers = self.client.subscribe(reply.clone()).await.expect("it is connected");
-            let sent = self.client.publish_with_reply("tests.=any", reply, message).await;
+            let subject = if self.is_by_method { subject(&message) } else { ANY.to_owned() };
+            let sent = self.client.publish_with_reply(subject, reply, message).await;
             if sent.is_err() {
                 return Heard::Unable("the broker takes no message of this size");
             }
@@ -82,6 +88,28 @@ impl Line for Open {
             }
         })
     }
+}
+
+/// The subject of messages of any kind.
+const ANY: &str = "tests.=any";
+
+/// The longest subject that a message is sent to.
+const LONGEST: usize = 1000;
+
+/// The subject of the method of a message, as a client makes it that only knows the documentation.
+fn subject(message: &[u8]) -> String {
+    let message: Option<serde_json::Value> = serde_json::from_slice(message).ok();
+    let Some(method) = message.as_ref().and_then(|message| message["method"].as_str()) else {
+        return ANY.to_owned();
+    };
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'$' => char::from(byte).to_string(),
+        byte => format!("={byte:02X}"),
+    };
+    let token = |part: &str| if part.is_empty() { "=".to_owned() } else { part.bytes().map(byte).collect() };
+    let tokens: Vec<String> = method.split('/').map(token).collect();
+    let subject = format!("tests.{}", tokens.join("."));
+    if subject.len() > LONGEST { ANY.to_owned() } else { subject }
 }
 
 /// What a part of an answer is; none if it is the whole.

@@ -199,8 +199,9 @@ impl Connection {
         }
     }
 
-    /// Answers every call that has not ended with this error.
-    pub(super) fn give_up_calls(&mut self, error: &ErrorObject) {
+    /// Answers every call that has not ended: those that wait were refused, and those that run are stopped.
+    pub(super) fn give_up_calls(&mut self) {
+        let error = &ErrorObject::from_code(Code::SHUTTING_DOWN);
         while let Some(waiting) = self.calls.give_up_waiting() {
             if let Waiting::Call(call) = waiting {
                 self.calls.engine.note_refused_call(&call, error, Position::Alone);
@@ -214,7 +215,7 @@ impl Connection {
             self.settle_ahead(&mut state.batch, Some(error));
             self.keep_or_finish(state);
         }
-        while let Some(done) = self.calls.abort_next(error) {
+        while let Some(done) = self.calls.abort_next(&ErrorObject::stopped()) {
             self.finish(done);
         }
     }

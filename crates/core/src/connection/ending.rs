@@ -53,7 +53,7 @@ impl Connection {
                 return Poll::Pending;
             }
             // In this order: a batch that is given up may open streams.
-            self.give_up_calls(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+            self.give_up_calls();
             self.end_streams();
             self.send_queued();
             let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));

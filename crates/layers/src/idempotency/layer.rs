@@ -6,12 +6,22 @@ use std::time::Duration;
 
 use aws_lc_rs::digest::{Context as Digest, SHA256};
 use switchboard_core::{Call, ErrorObject, FromContext as _, Layer, Reply, ReplyFuture, Service};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
-use super::answer::{BodyDigest, Record, State, in_progress};
+use super::answer::{BodyDigest, Record, Run, State, in_progress};
 use super::flights::{Boarding, Flight, Flights, followed};
+use crate::clock::Clock;
 use crate::identity::Identity;
 use crate::signing::idempotency_key;
 use crate::store::{Store, StoreError};
+
+/// How long an outcome waits for the store, and how long between two attempts.
+const SETTLING: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How many outcomes wait for the store at most.
+const UNSETTLED: usize = 1000;
 
 /// How keys are remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +77,8 @@ impl IdempotencyOptions {
 /// Runs calls that have the same idempotency key once, and gives all of them the same answer. Calls without a key pass.
 ///
 /// A call with a key continues when its caller disconnects, so that a retry gets its answer. Errors that say that a call did not
-/// run (-32002, -32005, -32006) or was cancelled (-32800) are not kept. Put this layer inside those that authenticate and refuse calls.
+/// run (-32002, -32005, -32006, a server that was not reached) or was cancelled (-32800) are not kept. If the process dies while a call runs, retries get an error, because the
+/// call may have run; it is not run again before its retention is over. Put this layer inside those that authenticate and refuse calls.
 ///
 /// # Examples
 ///
@@ -86,13 +97,28 @@ pub struct Idempotency {
     store: Arc<dyn Store>,
     options: IdempotencyOptions,
     flights: Flights,
+    clock: Clock,
+    /// How many more outcomes may wait for the store.
+    unsettled: Arc<Semaphore>,
 }
 
 impl Idempotency {
     /// Keeps answers in this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Idempotency {
-        Idempotency { store, options: IdempotencyOptions::default(), flights: Flights::default() }
+        Idempotency {
+            store,
+            options: IdempotencyOptions::default(),
+            flights: Flights::default(),
+            clock: Clock::system(),
+            unsettled: Arc::new(Semaphore::new(UNSETTLED)),
+        }
+    }
+
+    /// Tells the time by this clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Idempotency {
+        Idempotency { clock, ..self }
     }
 
     /// Sets how keys are remembered.
@@ -137,15 +163,19 @@ impl Service for Once {
                 let text = "too many calls with idempotency keys are in progress; try again later";
                 ReplyFuture::ready(ErrorObject::over_limit("idempotency.concurrent", text))
             }
-            Boarding::Follower(receiver) => ReplyFuture::pending(async move {
-                followed(receiver).await.map_or_else(in_progress, |record| record.reply(&body))
-            }),
+            Boarding::Follower(receiver) => {
+                let clock = self.idempotency.clock.clone();
+                ReplyFuture::pending(async move {
+                    let record = followed(receiver).await;
+                    record.map_or_else(in_progress, |record| record.reply(&body, clock.millis()))
+                })
+            }
             Boarding::First(flight) => {
                 let (idempotency, inner, call) =
                     (self.idempotency.clone(), Arc::clone(&self.inner), call.clone());
                 // It goes on if the caller is gone: that is when callers try again.
-                let task =
-                    tokio::spawn(async move { idempotency.run(&inner, &call, key, body, flight).await });
+                let claim = Claim::new(key, body, idempotency.clock.millis(), options.call_time);
+                let task = tokio::spawn(async move { idempotency.run(&inner, &call, claim, flight).await });
                 ReplyFuture::pending(async move { task.await.unwrap_or_else(|_| in_progress()) })
             }
         }
@@ -154,31 +184,28 @@ impl Service for Once {
 
 impl Idempotency {
     /// Runs the only call with a key in this process, unless its answer is known.
-    async fn run(
-        &self,
-        inner: &Arc<dyn Service>,
-        call: &Call,
-        key: [u8; 32],
-        body: BodyDigest,
-        flight: Flight,
-    ) -> Reply {
-        let running = Record { body, state: State::Running }.to_bytes();
-        // The record outlives the call a little, so that it is there to be replaced.
-        let time = self.options.call_time + Duration::from_secs(60);
-        match self.store.insert(&key, &running, time).await {
+    async fn run(&self, inner: &Arc<dyn Service>, call: &Call, claim: Claim, flight: Flight) -> Reply {
+        let Claim { key, body, .. } = claim;
+        match self.store.insert(&key, &claim.running, self.options.retention).await {
             Ok(true) => {}
             Ok(false) => return self.known(&key, &body, flight).await,
-            Err(error) => return unavailable(&error),
+            Err(error) => {
+                // It may be there all the same.
+                drop(flight);
+                self.settle(claim, None);
+                return unavailable(&error);
+            }
         }
         let reply = tokio::time::timeout(self.options.call_time, inner.call(call)).await;
         let reply = reply.unwrap_or_else(|_| Reply::error(ErrorObject::timed_out()));
-        match State::of(&reply, self.options.largest) {
-            None => self.forget(&key).await,
-            Some(state) => {
-                let record = Record { body, state };
-                self.keep(&key, &running, &record).await;
-                flight.land(record);
-            }
+        let state = State::of(&reply, self.options.largest);
+        let record = state.map(|state| Record { body, state });
+        let is_settled = self.is_settled(&claim, record.as_ref()).await;
+        if let Some(record) = &record {
+            flight.land(record.clone());
+        }
+        if !is_settled {
+            self.settle(claim, record);
         }
         reply
     }
@@ -188,7 +215,7 @@ impl Idempotency {
         match self.store.read(key).await {
             Ok(Some(bytes)) => match Record::from_bytes(&bytes) {
                 Some(record) => {
-                    let reply = record.reply(body);
+                    let reply = record.reply(body, self.clock.millis());
                     flight.land(record);
                     reply
                 }
@@ -200,20 +227,60 @@ impl Idempotency {
         }
     }
 
-    async fn keep(&self, key: &[u8], running: &[u8], record: &Record) {
-        let kept = self.store.replace(key, running, &record.to_bytes(), self.options.retention).await;
-        if !matches!(kept, Ok(true)) {
-            tracing::warn!(?kept, "the answer to a call with an idempotency key was not kept");
-            // What is there says that the call runs; it must not say so for long, nor may the call run again at once.
-            let unknown = Record { body: record.body, state: State::Unrepeatable }.to_bytes();
-            drop(self.store.replace(key, running, &unknown, self.options.retention).await);
-        }
+    /// Keeps the answer to a call, or removes its key if it did not run. The call has ended, and its caller is answered, so this goes on when the store
+    /// fails, for a while. What is there until then says that the call runs.
+    fn settle(&self, claim: Claim, record: Option<Record>) {
+        let Ok(permit) = Arc::clone(&self.unsettled).try_acquire_owned() else { return };
+        let idempotency = self.clone();
+        tokio::spawn(async move {
+            let last = Instant::now() + SETTLING;
+            while Instant::now() < last {
+                tokio::time::sleep(PAUSE).await;
+                if idempotency.is_settled(&claim, record.as_ref()).await {
+                    break;
+                }
+            }
+            drop(permit);
+        });
     }
 
-    async fn forget(&self, key: &[u8]) {
-        if let Err(error) = self.store.remove(key).await {
-            tracing::warn!(%error, "an idempotency key was not removed");
+    /// Tries that once.
+    async fn is_settled(&self, claim: &Claim, record: Option<&Record>) -> bool {
+        let Claim { key, running, .. } = claim;
+        let settled = match record {
+            Some(record) => {
+                let kept = self.store.replace(key, running, &record.to_bytes(), self.options.retention).await;
+                kept.map(|is_kept| {
+                    if !is_kept {
+                        tracing::warn!("an idempotency key has expired before its call ended");
+                    }
+                })
+            }
+            // Nobody else replaces what only this call has written.
+            None => match self.store.read(key).await {
+                Ok(Some(found)) if found == *running => self.store.remove(key).await,
+                found => found.map(drop),
+            },
+        };
+        if let Err(error) = &settled {
+            tracing::warn!(%error, "the outcome of a call with an idempotency key was not stored yet");
         }
+        settled.is_ok()
+    }
+}
+
+/// A key that a call of this process has, or tries to get.
+struct Claim {
+    key: [u8; 32],
+    body: BodyDigest,
+    /// What is stored under the key while the call runs.
+    running: Vec<u8>,
+}
+
+impl Claim {
+    fn new(key: [u8; 32], body: BodyDigest, now: u64, time: Duration) -> Claim {
+        let running = Record { body, state: State::Running(Run::new(now, time)) }.to_bytes();
+        Claim { key, body, running }
     }
 }
 

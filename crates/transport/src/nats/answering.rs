@@ -11,9 +11,7 @@ use async_nats::{Message, Subject};
 use bytes::Bytes;
 use futures_core::Stream as _;
 use switchboard_core::codec::{self, Incoming};
-use switchboard_core::{
-    Cause, Code, Context, Delivery, Engine, ErrorObject, First, Output, Outputs, Subscription,
-};
+use switchboard_core::{Cause, Context, Delivery, Engine, ErrorObject, First, Output, Outputs, Subscription};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
@@ -141,7 +139,7 @@ impl Answering {
             Stage::Ending => true,
         };
         if ends {
-            self.outputs.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+            self.outputs.interrupt(&ErrorObject::stopped());
             self.allowed = self.allowed.max(self.next + LAST);
         }
     }

@@ -39,6 +39,19 @@ async fn a_call_is_answered_whatever_its_method_is_called() {
 }
 
 #[tokio::test]
+async fn a_worker_that_listens_gets_the_next_call_of_any_connection() {
+    let broker = Broker::start(&[]);
+    let peer = connect(&broker).await;
+    for _ in 0..30 {
+        let unheard = within(peer.call::<i64>("math/add", [2, 3])).await.unwrap_err();
+        assert!(unheard.is_unsent(), "{unheard:?}");
+        let worker = Worker::start(&broker, router().build().unwrap()).await;
+        assert_eq!(within(peer.call::<i64>("math/add", [2, 3])).await.unwrap(), 5);
+        worker.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn metadata_and_the_time_that_is_left_travel_in_headers() {
     let broker = Broker::start(&[]);
     let worker = Worker::start(&broker, router().build().unwrap()).await;

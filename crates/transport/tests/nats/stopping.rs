@@ -95,4 +95,5 @@ async fn a_worker_that_stops_ends_its_streams_and_in_the_end_its_calls() {
     assert_eq!(ended.rejection().map(|error| error.code), Some(Code::SHUTTING_DOWN), "{ended:?}");
     let ended = within(never).await.unwrap().unwrap_err();
     assert_eq!(ended.rejection().map(|error| error.code), Some(Code::SHUTTING_DOWN), "{ended:?}");
+    assert!(!ended.rejection().unwrap().is_refused_at_shutdown(), "it may have run: {ended:?}");
 }

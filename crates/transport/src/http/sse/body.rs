@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
-use switchboard_core::{Code, Direction, ErrorObject, Output, Outputs, Session, Tap, Wire};
+use switchboard_core::{Direction, ErrorObject, Output, Outputs, Session, Tap, Wire};
 use tokio::time::{Instant, Sleep};
 
 use super::super::in_flight::InFlight;
@@ -81,7 +81,7 @@ impl EventBody {
         let mut out = Vec::new();
         while out.len() < AT_ONCE && !self.is_done {
             if due == Due::Everything || due == Due::Streams && self.outputs.is_streaming() {
-                self.outputs.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+                self.outputs.interrupt(&ErrorObject::stopped());
             }
             match Pin::new(&mut self.outputs).poll_next(cx) {
                 Poll::Ready(Some(output)) => self.write(&mut out, output),

@@ -1,4 +1,4 @@
-//! Calls over a NATS server, beside the requests and replies of the client library alone.
+//! Calls, beside the requests and replies of the client library alone.
 
 use std::future::Future;
 use std::io::{self, Error};
@@ -14,8 +14,9 @@ use switchboard::server::Server as Worker;
 use switchboard::{ErrorObject, Peer, Router};
 use tokio::task::JoinHandle;
 
-use super::interleave;
-use super::pipelined::{CPU, RATE};
+use super::super::interleave;
+use super::super::pipelined::{CPU, RATE};
+use super::{BARE, BROKER, BROKER_CPU, OURS};
 use crate::child::{Server, own_cpu_time};
 use crate::findings::Findings;
 use crate::goal::{Goal, Limit};
@@ -25,40 +26,25 @@ use crate::report::{Ratio, Section};
 /// How many calls are under way.
 const DEPTH: usize = 256;
 
-/// Where the broker listens.
-const BROKER: &str = "127.0.0.1:18473";
-
-const BARE: &str = "async-nats";
-const OURS: &str = "switchboard";
-
 const OF_BARE: Ratio = Ratio { column: RATE, base: BARE };
 const CPU_OF_BARE: Ratio = Ratio { column: CPU, base: BARE };
 
 const REQUEST: &str = r#"{"jsonrpc":"2.0","method":"add","params":[100,7],"id":1}"#;
 const REPLY: &str = r#"{"jsonrpc":"2.0","result":107,"id":1}"#;
 
-/// Compares calls through a broker: caller and worker are in this process, the broker is not.
-///
-/// # Errors
-/// When the broker does not start, or an answer is wrong.
-pub fn run(options: &Options) -> io::Result<Findings> {
-    let mut findings = Findings::default();
-    let arguments = ["--addr", "127.0.0.1", "--port", "18473"];
-    let Ok(_broker) = Server::other("nats-server", &arguments, BROKER) else {
-        eprintln!("nats-server is not installed: skipped");
-        return Ok(findings);
-    };
+/// Compares calls with requests. Gives the table.
+pub(super) fn run(options: &Options, broker: &Server, findings: &mut Findings) -> io::Result<Section> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut subjects = vec![
         (BARE.to_owned(), runtime.block_on(Subject::bare())?),
         (OURS.to_owned(), runtime.block_on(Subject::ours())?),
     ];
     let rows = interleave(&mut subjects, options.rounds(), |subject| {
-        runtime.block_on(round(subject, options.network_round()))
+        runtime.block_on(round(subject, broker, options.network_round()))
     })?;
     let section = Section {
         title: format!("calls over NATS, {DEPTH} under way"),
-        columns: vec![RATE, CPU],
+        columns: vec![RATE, CPU, BROKER_CPU],
         ratios: vec![OF_BARE, CPU_OF_BARE],
         rows,
     };
@@ -66,8 +52,8 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         Goal::on_ratio_of(OURS, &section, OF_BARE, Limit::AtLeast(0.85)),
         Goal::on_ratio_of(OURS, &section, CPU_OF_BARE, Limit::AtMost(1.25)),
     ];
-    findings.add(section, goals);
-    Ok(findings)
+    findings.add(section.clone(), goals);
+    Ok(section)
 }
 
 /// What calls, and the task that answers.
@@ -141,8 +127,8 @@ impl Caller {
     }
 }
 
-async fn round(subject: &Subject, duration: Duration) -> io::Result<Vec<f64>> {
-    let (before, start) = (own_cpu_time()?, Instant::now());
+async fn round(subject: &Subject, broker: &Server, duration: Duration) -> io::Result<Vec<f64>> {
+    let (before, start) = ((own_cpu_time()?, broker.process.cpu_time()?), Instant::now());
     let calls = Arc::new(AtomicU64::new(0));
     let callers = (0..DEPTH).map(|_| calling(subject.caller.clone(), Arc::clone(&calls), start + duration));
     let are_right = join_all(callers.map(tokio::spawn)).await;
@@ -150,8 +136,10 @@ async fn round(subject: &Subject, duration: Duration) -> io::Result<Vec<f64>> {
         return Err(Error::other("an answer was wrong"));
     }
     let (calls, elapsed) = (calls.load(Ordering::Relaxed) as f64, start.elapsed());
-    let cpu = own_cpu_time()?.saturating_sub(before);
-    Ok(vec![calls / elapsed.as_secs_f64(), cpu.as_secs_f64() * 1e6 / calls])
+    let cpu = own_cpu_time()?.saturating_sub(before.0);
+    let broker = broker.process.cpu_time()?.saturating_sub(before.1);
+    let each = |cpu: Duration| cpu.as_secs_f64() * 1e6 / calls;
+    Ok(vec![calls / elapsed.as_secs_f64(), each(cpu), each(broker)])
 }
 
 fn calling(caller: Caller, calls: Arc<AtomicU64>, until: Instant) -> impl Future<Output = bool> + Send {
