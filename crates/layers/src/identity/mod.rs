@@ -35,6 +35,7 @@ pub mod jwt;
 mod keys;
 mod layer;
 mod owner;
+mod revoked;
 mod tokens;
 
 use std::sync::Arc;
@@ -52,6 +53,7 @@ pub use self::keys::{ApiKeys, NewApiKey};
 #[cfg(feature = "signing")]
 pub(crate) use self::layer::identify;
 pub use self::layer::{Authentication, LOGIN, WHO_AM_I};
+pub use self::revoked::{Revocations, Revoked, RevokedError};
 pub use self::tokens::Tokens;
 
 /// Who is calling, and how that was proven.
