@@ -6,4 +6,5 @@ mod cache;
 mod cache_model;
 mod coalesce;
 mod merge;
+mod stored;
 mod upstream;
