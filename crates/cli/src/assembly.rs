@@ -7,7 +7,7 @@ use http::HeaderName;
 use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
-use switchboard::identity::Authentication;
+use switchboard::identity::{Authentication, Revocations};
 use switchboard::log::BodyLog;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Discovery, Generator, SpecVersion, Validation};
@@ -46,6 +46,7 @@ pub(crate) struct Assembly {
     live: Option<Live>,
     verify: Option<Verify>,
     idempotency: Option<Idempotency>,
+    revocations: Revocations,
     tracing: Option<Tracing>,
     bodies: Option<BodyLog>,
     admin: Option<Admin>,
@@ -95,6 +96,7 @@ impl Assembly {
             live: None,
             verify: None,
             idempotency: None,
+            revocations: Revocations::default(),
             tracing: None,
             bodies: None,
             admin: None,
@@ -207,11 +209,17 @@ impl Assembly {
             service = access.clone().with_audit(audit.clone()).layer(service);
         }
         if let Some(rate) = &config.rate {
-            service = rate.clone().with_audit(audit.clone()).layer(service);
+            let rate = rate.clone().with_audit(audit.clone());
+            let rate = match &config.shared {
+                Some(shared) => shared.sharing(rate),
+                None => rate,
+            };
+            service = rate.layer(service);
         }
         let with_roles =
             |checks: Authentication, user: String| checks.with_roles(&user, config.roles.of(&user));
         let authentication = config.authentication.clone().map(|checks| {
+            let checks = checks.with_revocations(self.revocations.clone());
             config.roles.users().into_iter().fold(checks.with_audit(audit.clone()), with_roles)
         });
         if let Some(authentication) = &authentication {
@@ -228,6 +236,7 @@ impl Assembly {
 
     /// What is shown of the configuration is that of this one from now on: the queue, explanations and visible methods.
     pub(crate) fn put_in_use(&self, config: &Config) {
+        self.revocations.replace(config.revoked.iter().cloned());
         self.queue.0.store(config.shedding.clone().map(Arc::new));
         self.explaining.0.store(Some(Arc::new(Explainer::new(config, self.served.clone()))));
         if let Some(visible) = &self.visible {
@@ -241,6 +250,7 @@ impl Assembly {
             Some(live) => Some(live.clone().into()),
             None => {
                 let checks = config.authentication.clone();
+                let checks = checks.map(|checks| checks.with_revocations(self.revocations.clone()));
                 checks.map(|checks| checks.with_audit(config.audit.clone()).into())
             }
         };

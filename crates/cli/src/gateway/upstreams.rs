@@ -16,7 +16,7 @@ use super::clearing::Clearing;
 use super::mcp::McpServer;
 use super::pins::{Pinned, Pins};
 use super::{nodes, safe};
-use crate::config::{Config, PolicyConfig, Profile, UpstreamConfig};
+use crate::config::{Config, PolicyConfig, Profile, SharedStore, UpstreamConfig};
 use crate::failure::Failure;
 use crate::source;
 
@@ -38,6 +38,8 @@ pub(crate) struct Upstream {
     /// What its tools said when they were approved, and say now, for an MCP server.
     pub(super) pinned: Option<Arc<Pinned>>,
     known: Known,
+    /// What is shared with other servers.
+    pub(super) shared: Option<SharedStore>,
 }
 
 /// Tells upstreams with the same name apart.
@@ -99,6 +101,7 @@ impl Upstream {
             pinned,
             pool,
             known,
+            shared: all.shared.clone(),
         })
     }
 
@@ -143,6 +146,13 @@ impl Upstream {
         Ok(Some(next))
     }
 
+    /// What tells its answers from those of others, on all servers: where calls are sent, and on whose behalf.
+    pub(super) fn scope(&self) -> String {
+        let UpstreamConfig { name, nodes, headers, token, .. } = &self.config;
+        let urls: Vec<&str> = nodes.iter().map(|node| node.url.as_str()).collect();
+        format!("{name}\n{urls:?}\n{headers:?}\n{:?}", token.as_ref().map(|token| token.0.as_str()))
+    }
+
     /// Whether the servers are those of the other one, with the same connections.
     pub(super) fn shares_with(&self, other: &Upstream) -> bool {
         self.pool.is_same(&other.pool)
@@ -179,6 +189,7 @@ impl Upstream {
             sum.hits += one.hits;
             sum.stale_hits += one.stale_hits;
             sum.misses += one.misses;
+            sum.store_hits += one.store_hits;
             sum.entries += one.entries;
             sum.bytes += one.bytes;
             sum
