@@ -7,7 +7,7 @@ use http::HeaderName;
 use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
-use switchboard::identity::Authentication;
+use switchboard::identity::{Authentication, Revocations};
 use switchboard::jobs::Jobs;
 use switchboard::log::BodyLog;
 use switchboard::observer::SharedObserver;
@@ -49,6 +49,7 @@ pub(crate) struct Assembly {
     verify: Option<Verify>,
     idempotency: Option<Idempotency>,
     jobs: Option<Jobs>,
+    revocations: Revocations,
     tracing: Option<Tracing>,
     bodies: Option<BodyLog>,
     admin: Option<Admin>,
@@ -99,6 +100,7 @@ impl Assembly {
             verify: None,
             idempotency: None,
             jobs: None,
+            revocations: Revocations::default(),
             tracing: None,
             bodies: None,
             admin: None,
@@ -218,7 +220,12 @@ impl Assembly {
             service = access.clone().with_audit(audit.clone()).layer(service);
         }
         if let Some(rate) = &config.rate {
-            service = rate.clone().with_audit(audit.clone()).layer(service);
+            let rate = rate.clone().with_audit(audit.clone());
+            let rate = match &config.shared {
+                Some(shared) => shared.sharing(rate),
+                None => rate,
+            };
+            service = rate.layer(service);
         }
         if let Some(jobs) = &self.jobs {
             service = jobs.submissions().layer(service);
@@ -226,6 +233,7 @@ impl Assembly {
         let with_roles =
             |checks: Authentication, user: String| checks.with_roles(&user, config.roles.of(&user));
         let authentication = config.authentication.clone().map(|checks| {
+            let checks = checks.with_revocations(self.revocations.clone());
             config.roles.users().into_iter().fold(checks.with_audit(audit.clone()), with_roles)
         });
         if let Some(authentication) = &authentication {
@@ -242,6 +250,7 @@ impl Assembly {
 
     /// What is shown of the configuration is that of this one from now on: the queue, explanations and visible methods.
     pub(crate) fn put_in_use(&self, config: &Config) {
+        self.revocations.replace(config.revoked.iter().cloned());
         self.queue.0.store(config.shedding.clone().map(Arc::new));
         self.explaining.0.store(Some(Arc::new(Explainer::new(config, self.served.clone()))));
         if let Some(visible) = &self.visible {
@@ -255,6 +264,7 @@ impl Assembly {
             Some(live) => Some(live.clone().into()),
             None => {
                 let checks = config.authentication.clone();
+                let checks = checks.map(|checks| checks.with_revocations(self.revocations.clone()));
                 checks.map(|checks| checks.with_audit(config.audit.clone()).into())
             }
         };

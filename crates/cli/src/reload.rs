@@ -16,11 +16,15 @@ const EXAMPLES: &str = "\
 Examples:
   switchboard reload unix:/run/switchboard/admin.sock
   switchboard reload unix:/run/switchboard/admin.sock --dry-run
+  switchboard reload unix:/run/switchboard/admin.sock --publish fleet.toml    # for all servers with this store
   switchboard reload 9000 --token TOKEN          # the admin listener at port 9000";
 
 const LONG: &str = "\
 The server also reloads when a file changes, unless it was started with --no-watch, and on SIGHUP. This command tells the outcome: it prints what \
 changed, or the errors. With errors, the server keeps its configuration, and the exit code is 10.
+
+With --publish, the server checks the file, and puts it into the store. Servers that share the store then add it to their own configuration, within seconds \
+or when they start. Publish an empty file to withdraw it.
 
 It needs an admin listener at a Unix socket, or a token of a caller that `admin.who` names.";
 
@@ -34,6 +38,9 @@ It needs an admin listener at a Unix socket, or a token of a caller that `admin.
 pub(crate) struct Reload {
     #[command(flatten)]
     target: Target,
+    /// Publish this file for all servers that share the store and have `store_config = true`, in place of the one before.
+    #[arg(long, value_name = "FILE")]
+    publish: Option<std::path::PathBuf>,
     /// Show what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -58,7 +65,12 @@ impl Reload {
 
     async fn ask(&self, session: &Session<'_>) -> Result<(), Failure> {
         let line = session.open().await?;
-        let params = Json::encode(&json!({ "dryRun": self.dry_run })).expect("a boolean is JSON");
+        let mut params = json!({ "dryRun": self.dry_run });
+        if let Some(path) = &self.publish {
+            let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+            params["publish"] = std::fs::read_to_string(path).map_err(unreadable)?.into();
+        }
+        let params = Json::encode(&params).expect("it is JSON");
         let reply = line.ask(Call::new("admin/reload", Some(params))).await;
         let strange = || {
             Failure::new(Exit::Protocol, "the server is not an admin listener")

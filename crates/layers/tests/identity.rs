@@ -13,7 +13,8 @@ use switchboard_core::{
     Reply, ReplyFuture, Router, Session, Settings, service_fn,
 };
 use switchboard_layers::identity::{
-    Authenticate as _, Authentication, Credential, Identity, Proof, StdioUser, Tokens, Verdict,
+    ApiKeys, Authenticate as _, Authentication, Credential, Identity, NewApiKey, Proof, Revocations, Revoked,
+    StdioUser, Tokens, Verdict,
 };
 use switchboard_transport::http::{self, Endpoint, EndpointOptions, HttpServer, Page};
 use switchboard_transport::memory;
@@ -525,5 +526,46 @@ async fn a_credential_that_is_bound_to_a_certificate_is_good_only_with_it() {
         for other in [None, Some("aa12"), Some("")] {
             assert!(ask(other).await.contains(r#""code":-32002"#), "{other:?}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revoked_caller_is_refused_at_once_and_its_connection_is_closed() {
+    let revocations = Revocations::default();
+    let authentication = tokens().with_revocations(revocations.clone());
+    let with_token = Context::default()
+        .with_metadata([("authorization", format!("Bearer {ALICE}"))].into_iter().collect());
+    let engine = Engine::new(authentication.layer(Arc::new(router(&Arc::default()))), Settings::default());
+    let ask = async || engine.exchange(WHO, &with_token).await.body().unwrap().to_vec();
+    let peer = memory::connect(router(&Arc::default()).layered(authentication), router(&Arc::default()));
+    peer.call::<Value>("rpc.login", [ALICE]).await.unwrap();
+    assert!(String::from_utf8(ask().await).unwrap().contains("alice"));
+    revocations.replace(["user:bob".parse().unwrap(), "key:abcdefgh".parse().unwrap()]);
+    assert_eq!(peer.call::<String>("who", ()).await.unwrap(), "alice");
+    revocations.replace(["user:alice".parse().unwrap()]);
+    assert_eq!(code(peer.call::<String>("who", ()).await), Code::UNAUTHORIZED);
+    assert!(String::from_utf8(ask().await).unwrap().contains("-32002"));
+    peer.closed().await;
+    revocations.replace([]);
+    assert!(String::from_utf8(ask().await).unwrap().contains("alice"));
+    for wrong in ["alice", "user:", "group:a"] {
+        assert!(wrong.parse::<Revoked>().is_err(), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn one_api_key_of_a_caller_can_be_revoked() {
+    let make = || NewApiKey::generate(&Identity::new("alice", Proof::ApiKey)).unwrap();
+    let (one, other) = (make(), make());
+    let keys = ApiKeys::parse(&format!("{}\n{}\n", one.line, other.line)).unwrap();
+    let revocations = Revocations::default();
+    let authentication = Authentication::new(keys).with_revocations(revocations.clone());
+    let engine = Engine::new(authentication.layer(Arc::new(router(&Arc::default()))), Settings::default());
+    let prefix = one.line.split(' ').next().unwrap();
+    revocations.replace([format!("key:{prefix}").parse().unwrap()]);
+    for (key, is_accepted) in [(one.key.clone(), false), (other.key.clone(), true)] {
+        let cx = Context::default().with_metadata([("x-api-key", key)].into_iter().collect());
+        let answer = engine.exchange(WHO, &cx).await.body().unwrap().to_vec();
+        assert_eq!(String::from_utf8(answer).unwrap().contains("alice"), is_accepted);
     }
 }

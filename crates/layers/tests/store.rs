@@ -126,6 +126,37 @@ mod jetstream {
         assert!(stores.iter().all(|store| store.since() == first), "they began to remember at the same time");
     }
 
+    #[cfg(feature = "rate")]
+    #[tokio::test(flavor = "multi_thread")]
+    async fn machines_share_rate_limits_and_go_on_without_the_broker() {
+        use switchboard_core::Context;
+        use switchboard_layers::rate::{RateBy, RateLimits, RateRule};
+
+        let mut broker = Broker::start(&[]);
+        let limits = || RateLimits::new([RateRule::new("1000/h".parse().unwrap()).by(RateBy::All)]);
+        let mut machines = Vec::new();
+        for _ in 0..2 {
+            let connection = JetStream::connect(options(&broker)).await.unwrap();
+            let bucket = connection.bucket_later("rates", limits().store_time(), StoreLimits::default());
+            machines.push(limits().with_store(Arc::new(bucket)));
+        }
+        let passes = |limits: &RateLimits| limits.charge(&Context::default(), "m").is_ok();
+        assert_eq!((0..2000).filter(|_| passes(&machines[0])).count(), 1000);
+        let mut passed = 0;
+        while passes(&machines[1]) {
+            passed += 1;
+            assert!(passed < 1000, "the second machine heard nothing of the first");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        broker.kill();
+        // Whoever has room here may call.
+        let alone = machines.remove(0).with_buckets(8);
+        assert_eq!((0..2000).filter(|_| passes(&alone)).count(), 1000);
+        while alone.store_failures() == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn nothing_is_decided_without_the_broker_and_nothing_is_forgotten() {
         let mut broker = Broker::start(&[]);

@@ -23,7 +23,13 @@ impl Configuration {
         /// Whether to find out only what would change.
         #[arg(name = "dryRun", default = false)]
         dry_run: bool,
+        /// Configuration in TOML to publish for all servers that share the store, instead of what was published before.
+        publish: Option<String>,
     ) -> Result<Reloaded, ErrorObject> {
-        self.0.reload(dry_run).await.map_err(ErrorObject::validation_failed)
+        let reloaded = match publish {
+            Some(text) => self.0.publish(text, dry_run).await,
+            None => self.0.reload(dry_run).await,
+        };
+        reloaded.map_err(ErrorObject::validation_failed)
     }
 }

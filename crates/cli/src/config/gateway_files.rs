@@ -121,6 +121,7 @@ fn every_policy() -> PolicyConfig {
             ttl: SECONDS(10),
             stale: SECONDS(60),
             size: 1 << 20,
+            store: false,
             null: true,
             errors: vec![(-32601, SECONDS(5))],
             clear_on: vec!["newHeads".to_owned()],

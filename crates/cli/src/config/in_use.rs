@@ -38,6 +38,8 @@ struct Now {
 pub(super) struct Ask {
     /// Whether to find out only what would happen.
     pub(super) is_dry_run: bool,
+    /// What to publish for all servers, if anything.
+    pub(super) publish: Option<String>,
     pub(super) answer: oneshot::Sender<Reloaded>,
 }
 
@@ -138,10 +140,23 @@ impl InUse {
     ///
     /// Without files, and when the server stops.
     pub(crate) async fn reload(&self, is_dry_run: bool) -> Result<Reloaded, &'static str> {
+        self.ask(is_dry_run, None).await
+    }
+
+    /// Publishes this configuration for all servers that share the store, unless it is a dry run or has errors.
+    ///
+    /// # Errors
+    ///
+    /// As [`reload`](InUse::reload).
+    pub(crate) async fn publish(&self, text: String, is_dry_run: bool) -> Result<Reloaded, &'static str> {
+        self.ask(is_dry_run, Some(text)).await
+    }
+
+    async fn ask(&self, is_dry_run: bool, publish: Option<String>) -> Result<Reloaded, &'static str> {
         let asks = self.0.asks.get().ok_or("the server was started without a configuration file")?;
         let (answer, outcome) = oneshot::channel();
         let stopping = "the server is stopping";
-        asks.send(Ask { is_dry_run, answer }).await.map_err(|_| stopping)?;
+        asks.send(Ask { is_dry_run, publish, answer }).await.map_err(|_| stopping)?;
         outcome.await.map_err(|_| stopping)
     }
 

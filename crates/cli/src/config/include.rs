@@ -16,7 +16,7 @@ use super::tree::{Node, Place, Table, Value};
 pub(crate) const KEY: &str = "include";
 
 /// Keys whose entries are collected from all files. The others may be set once.
-const COLLECTED: &[&str] = &["rate", "route", "access.rules", "access.tests"];
+const COLLECTED: &[&str] = &["rate", "route", "access.rules", "access.tests", "auth.revoked"];
 
 /// Reads the files that the value of `include` names, and adds what they set.
 pub(crate) fn include(value: &Node, source: &mut Source, table: &mut Table, faults: &mut Vec<Fault>) {
@@ -82,7 +82,7 @@ fn why(error: &io::Error) -> String {
 }
 
 /// Adds the entries of an included file to those that are there.
-fn merge(into: &mut Table, from: Table, prefix: &str, faults: &mut Vec<Fault>) {
+pub(super) fn merge(into: &mut Table, from: Table, prefix: &str, faults: &mut Vec<Fault>) {
     for entry in from.0 {
         let path = format!("{prefix}{}", entry.name);
         if path == KEY {

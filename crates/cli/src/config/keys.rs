@@ -54,6 +54,13 @@ pub(crate) const KEYS: &[Key] = &[
         "credentials for a store in a NATS server: a .creds file, or the seed of an NKey",
     ),
     key(
+        "store_config",
+        Kind::Flag,
+        "false",
+        "",
+        "use the configuration that `switchboard reload --publish` puts into the store, too; it must be in a NATS server",
+    ),
+    key(
         "trust_proxies",
         Kind::Texts,
         "[]",
@@ -224,6 +231,13 @@ pub(crate) const KEYS: &[Key] = &[
         "file with one `name:token` per line, readable only by its owner",
     ),
     live("auth.keys", Kind::Path, "", "--keys", "file with API keys, as `switchboard key new` prints them"),
+    live(
+        "auth.revoked",
+        Kind::Texts,
+        "[]",
+        "",
+        "credentials that are refused: user:NAME, key:PREFIX for an API key, jti:ID for a token of an issuer",
+    ),
     live(
         "auth.stdio",
         Kind::Text,

@@ -33,6 +33,7 @@ mod policies;
 mod policy_keys;
 #[cfg(test)]
 mod properties;
+mod published;
 mod reader;
 mod routes;
 mod rules;
@@ -49,13 +50,14 @@ mod watching;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::ArgMatches;
 use switchboard::Description;
 use switchboard::access::{Access, Who};
 use switchboard::audit::Audit;
-use switchboard::identity::Authentication;
+use switchboard::identity::{Authentication, Revoked};
 use switchboard::rate::RateLimits;
 use switchboard::server::Cidr;
 use switchboard::shed::Shedding;
@@ -73,8 +75,10 @@ pub(crate) use self::mcp::Mcp;
 pub(crate) use self::nodes::NodeConfig;
 pub(crate) use self::otel::Otel;
 pub(crate) use self::policies::{CacheConfig, Hedge, PolicyConfig};
+pub(crate) use self::published::Published;
 pub(crate) use self::routes::{ParamsForm, RouteConfig};
 pub(crate) use self::rules::{Roles, Subject};
+pub(crate) use self::shared_store::SharedStore;
 pub(crate) use self::store::keeping;
 pub(crate) use self::upstreams::{Balance, Pin, Profile, Sessions, Sticky, UpstreamConfig};
 pub(crate) use self::watching::reload;
@@ -104,6 +108,10 @@ pub(crate) struct Origin {
     /// What flags and the environment set.
     overlay: overlay::Overlay,
     command: Command,
+    /// What is shared with other servers, once there is a connection.
+    shared: Arc<OnceLock<SharedStore>>,
+    /// What is published for all servers, if this one follows that.
+    pub(crate) published: Published,
 }
 
 /// Which command reads a configuration.
@@ -148,6 +156,8 @@ pub(crate) struct Config {
     /// None keeps idle connections open.
     pub(crate) idle: Option<Duration>,
     pub(crate) authentication: Option<Authentication>,
+    /// Credentials that are not accepted any more.
+    pub(crate) revoked: Vec<Revoked>,
     pub(crate) roles: Roles,
     pub(crate) access: Option<Access>,
     pub(crate) rate: Option<RateLimits>,
@@ -160,6 +170,8 @@ pub(crate) struct Config {
     pub(crate) store: store::StorePlace,
     /// Where jobs are kept, if they are.
     pub(crate) jobs: Option<JobsConfig>,
+    /// The connection to the store, if other servers share it.
+    pub(crate) shared: Option<SharedStore>,
     pub(crate) audit: Audit,
     /// Where the admin listener listens, if there is one.
     pub(crate) admin: Option<String>,
@@ -181,7 +193,12 @@ pub(crate) struct Config {
 impl Origin {
     /// The configuration of `switchboard serve` with these arguments.
     pub(crate) fn new(file: Option<PathBuf>, arguments: &ArgMatches) -> Result<Origin, Failure> {
-        Ok(Origin { file, overlay: overlay::Overlay::of(arguments)?, command: Command::Serve })
+        Ok(Origin {
+            file,
+            overlay: overlay::Overlay::of(arguments)?,
+            command: Command::Serve,
+            ..Origin::default()
+        })
     }
 
     /// The configuration of `switchboard gateway` with these arguments, of which these are upstreams: `URL` or `NAME=URL`. Options that
@@ -192,7 +209,7 @@ impl Origin {
         upstreams: &[String],
     ) -> Result<Origin, Failure> {
         let overlay = overlay::Overlay::of(arguments)?.with(arguments::upstreams(upstreams, arguments)?);
-        Ok(Origin { file, overlay, command: Command::Gateway })
+        Ok(Origin { file, overlay, command: Command::Gateway, ..Origin::default() })
     }
 
     /// A file alone.
@@ -203,7 +220,22 @@ impl Origin {
     /// Reads the configuration, for a server with these methods.
     pub(crate) fn load(&self, methods: &Description) -> Result<Config, Failure> {
         let (source, table) = self.read(self.source()?)?;
-        Config::read(table, source, methods)
+        let config = Config::read(table, source, methods)?;
+        Ok(Config { shared: self.shared.get().cloned(), ..config })
+    }
+
+    /// Connects to the store that is shared with other servers, if there is one, and reads what is published there.
+    pub(crate) async fn connect(&self) -> Result<(), Failure> {
+        let (source, table) = self.read(self.source()?)?;
+        let mut reader = Reader::new(&table, &source);
+        // What is wrong with the place is reported when all is read.
+        let store::StorePlace::Shared(place) = store::store(&mut reader) else { return Ok(()) };
+        let shared = place.store().await?;
+        if reader.flag("store_config") {
+            self.published.read_from(shared.configuration().await?).await?;
+        }
+        let _ = self.shared.set(shared);
+        Ok(())
     }
 
     /// Reads the main file, if there is one.
@@ -234,6 +266,7 @@ impl Origin {
         if let Some(value) = included {
             include::include(&value, source, &mut table, faults);
         }
+        self.published.include(source, &mut table, faults);
         forms::lengthen(&mut table);
         self.overlay.apply(&mut table, faults);
         table
@@ -276,6 +309,7 @@ impl Config {
             connections_per_address: reader.count("limits.connections_per_address"),
             idle: reader.duration_or_never("limits.idle"),
             authentication,
+            revoked: reader.parsed("auth.revoked"),
             roles,
             access,
             rate,
@@ -289,6 +323,7 @@ impl Config {
                 let timeout = reader.duration("timeout");
                 jobs::jobs(reader, timeout)
             },
+            shared: None,
             audit: Audit::default(),
             admin: admin(reader),
             admin_who: reader.parsed("admin.who"),
@@ -296,11 +331,12 @@ impl Config {
             calls: log::calls(reader),
             upstreams: upstreams::upstreams(reader, &names),
             routes: routes::routes(reader, &names),
-            has_files: reader.source.has_main() || reader.is_set(include::KEY),
+            has_files: reader.source.has_main() || reader.is_set(include::KEY) || reader.flag("store_config"),
             table: Table::default(),
             source: Source::default(),
             warnings: Vec::new(),
         };
+        store::check_caches(reader, &config);
         // The file is opened only for a configuration that is used.
         if reader.faults.iter().all(|fault| fault.is_warning) {
             config.audit = limits::audit(reader);
@@ -319,13 +355,16 @@ impl Config {
 
     /// The same for a server with other methods.
     pub(crate) fn for_methods(self, methods: &Description) -> Result<Config, Failure> {
-        Config::read(self.table, self.source, methods)
+        let config = Config::read(self.table, self.source, methods)?;
+        Ok(Config { shared: self.shared, ..config })
     }
 
     /// Keeps the state of what did not change: counts of rate limits, credentials that were fetched, the audit log.
     pub(crate) fn keep_from(&mut self, old: &Config) {
+        // What is revoked is no part of the state: it is replaced by itself.
+        let is_state = |key: &&Key| key.path != "auth.revoked";
         let is_same = |prefix: &str| {
-            let mut keys = keys::KEYS.iter().filter(|key| key.path.starts_with(prefix));
+            let mut keys = keys::KEYS.iter().filter(|key| key.path.starts_with(prefix)).filter(is_state);
             keys.all(|key| self.has_same(key, old))
         };
         let (rate, shed, auth) = (is_same("rate") && is_same("roles"), is_same("limits."), is_same("auth."));

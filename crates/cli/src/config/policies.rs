@@ -47,6 +47,8 @@ pub(crate) struct CacheConfig {
     pub(crate) size: usize,
     /// Whether the result null is kept.
     pub(crate) null: bool,
+    /// Whether servers with the same store share answers.
+    pub(crate) store: bool,
     /// How long errors are kept, by code.
     pub(crate) errors: Vec<(i64, Duration)>,
     pub(crate) clear_on: Vec<String>,
@@ -155,6 +157,7 @@ fn cache(reader: &mut Reader<'_>) -> Option<CacheConfig> {
         stale: optional_time(reader, "stale").unwrap_or_default(),
         size: reader.size("size"),
         null: reader.flag("null"),
+        store: reader.flag("store"),
         errors: reader.pairs("errors", code, time),
         clear_on: reader.texts("clear_on"),
     })

@@ -56,6 +56,7 @@ const CACHE: Form = Form::table(&[
     ),
     inner("size", Kind::Size, "\"64MB\"", "maximum memory for answers"),
     inner("null", Kind::Flag, "false", "whether the result null is kept"),
+    inner("store", Kind::Flag, "false", "whether servers with the same `store` share answers"),
     inner(
         "errors",
         Kind::Named(&Kind::Duration),

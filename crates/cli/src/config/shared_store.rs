@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard::store::{JetStream, JetStreamAuth, JetStreamOptions, Store, StoreLimits};
+use switchboard::cache::Cache;
+use switchboard::rate::RateLimits;
+use switchboard::store::{JetStream, JetStreamAuth, JetStreamOptions, JetStreamStore, Store, StoreLimits};
 
-use super::Config;
 use super::store::Stores;
+use super::{Config, published};
 use crate::failure::Failure;
 
 /// How long nonces are remembered at most: longer than signed messages are accepted, with clocks that differ.
@@ -16,6 +18,74 @@ const NONCES: Duration = Duration::from_secs(600);
 
 /// How many bytes each bucket holds at most. A nonce takes about 200.
 const BYTES: usize = 256 << 20;
+
+/// The connection to the store. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct SharedStore {
+    connection: JetStream,
+    url: Arc<str>,
+}
+
+impl SharedStore {
+    /// Opens a bucket for each use of this configuration.
+    pub(super) async fn open(&self, config: &Config) -> Result<Stores, Failure> {
+        let open = async |name: &str, time: Duration| -> Result<Arc<dyn Store>, Failure> {
+            let bucket = self.bucket(name, time, StoreLimits::default().with_bytes(BYTES)).await?;
+            let bucket: Arc<dyn Store> = Arc::new(bucket);
+            Ok(bucket)
+        };
+        let mut stores = Stores::default();
+        if config.signing.is_some() {
+            stores.nonces = Some(open("nonces", NONCES).await?);
+        }
+        if let Some(retention) = config.idempotency {
+            // While a call runs its key is kept for a minute longer than the call may take.
+            let running = config.timeout + Duration::from_secs(60);
+            stores.answers = Some(open("answers", retention.max(running)).await?);
+        }
+        Ok(stores)
+    }
+
+    /// The bucket of the published configuration.
+    pub(super) async fn configuration(&self) -> Result<JetStreamStore, Failure> {
+        let limits = StoreLimits::default().with_entries(16).with_bytes(16 << 20);
+        self.bucket("config", published::KEPT, limits).await
+    }
+
+    async fn bucket(
+        &self,
+        name: &str,
+        time: Duration,
+        limits: StoreLimits,
+    ) -> Result<JetStreamStore, Failure> {
+        let bucket = self.connection.bucket(name, time, limits).await;
+        bucket.map_err(|error| unusable(&self.url, &error))
+    }
+
+    /// These limits, shared with the other servers.
+    pub(crate) fn sharing(&self, limits: RateLimits) -> RateLimits {
+        let bucket = StoreLimits::default().with_bytes(BYTES);
+        let bucket = self.connection.bucket_later("rates", limits.store_time(), bucket);
+        limits.with_store(Arc::new(bucket))
+    }
+
+    /// This cache, shared with the caches of other servers that have this scope.
+    pub(crate) fn caching(&self, cache: Cache, scope: &str) -> Cache {
+        let bucket = StoreLimits::default().with_bytes(BYTES);
+        let bucket = self.connection.bucket_later("cache", cache.store_time(), bucket);
+        cache.with_store(Arc::new(bucket), scope)
+    }
+}
+
+impl fmt::Debug for SharedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedStore").field(&self.url).finish()
+    }
+}
+
+fn unusable(url: &str, error: &dyn fmt::Display) -> Failure {
+    Failure::usage(format!("cannot use {url} as the store: {error}"))
+}
 
 /// Where the store is.
 #[derive(Clone, Debug)]
@@ -79,25 +149,10 @@ impl SharedPlace {
         Failure::usage(format!("cannot use {} as {what}: {error}", self.options.url))
     }
 
-    /// Connects, and opens a bucket for each use.
-    pub(crate) async fn open(&self, config: &Config) -> Result<Stores, Failure> {
-        let failed = |error: &dyn fmt::Display| self.cannot_use("the store", error);
+    /// Connects to the store.
+    pub(super) async fn store(&self) -> Result<SharedStore, Failure> {
         let connection = self.connect("the store").await?;
-        let open = async |name: &str, time: Duration| -> Result<Arc<dyn Store>, Failure> {
-            let bucket = connection.bucket(name, time, StoreLimits::default().with_bytes(BYTES)).await;
-            let bucket: Arc<dyn Store> = Arc::new(bucket.map_err(|error| failed(&error))?);
-            Ok(bucket)
-        };
-        let mut stores = Stores::default();
-        if config.signing.is_some() {
-            stores.nonces = Some(open("nonces", NONCES).await?);
-        }
-        if let Some(retention) = config.idempotency {
-            // While a call runs its key is kept for a minute longer than the call may take.
-            let running = config.timeout + Duration::from_secs(60);
-            stores.answers = Some(open("answers", retention.max(running)).await?);
-        }
-        Ok(stores)
+        Ok(SharedStore { connection, url: self.options.url.as_str().into() })
     }
 
     fn auth(&self) -> Result<JetStreamAuth, String> {

@@ -40,6 +40,13 @@ impl Source {
         Source { main: File { path: path.to_owned(), text, real, start: 0 }, included: Vec::new() }
     }
 
+    /// Adds a text that is not in a file.
+    pub(crate) fn add(&mut self, path: PathBuf, text: String) -> &File {
+        let start = self.end();
+        self.included.push(File { real: path.clone(), path, text, start });
+        self.included.last().unwrap_or(&self.main)
+    }
+
     /// Reads an included file. None if it was read before.
     pub(crate) fn include(&mut self, path: PathBuf) -> io::Result<Option<&File>> {
         let real = std::fs::canonicalize(&path)?;
@@ -47,11 +54,15 @@ impl Source {
             return Ok(None);
         }
         let text = std::fs::read_to_string(&path)?;
-        let last = self.included.last().unwrap_or(&self.main);
-        // One more, so that the end of a file is not the start of the next.
-        let start = last.start + last.text.len() + 1;
+        let start = self.end();
         self.included.push(File { path, text, real, start });
         Ok(self.included.last())
+    }
+
+    /// The offset of the next file: one more, so that the end of a file is not its start.
+    fn end(&self) -> usize {
+        let last = self.included.last().unwrap_or(&self.main);
+        last.start + last.text.len() + 1
     }
 
     /// Whether there is a main file.

@@ -36,8 +36,11 @@ pub(crate) fn store(reader: &mut Reader<'_>) -> StorePlace {
     let written = reader.text(PATH).unwrap_or_default();
     let credentials = reader.path("store_credentials");
     let advice = match written.split_once(':') {
-        Some(("memory", "")) => return StorePlace::Memory,
-        Some(("file", path)) if !path.is_empty() => return StorePlace::File(reader.beside(PATH, path)),
+        Some(("memory", "")) => return alone(reader, StorePlace::Memory),
+        Some(("file", path)) if !path.is_empty() => {
+            let place = StorePlace::File(reader.beside(PATH, path));
+            return alone(reader, place);
+        }
         Some(("nats" | "tls", _)) => match SharedPlace::parse(&written, credentials) {
             Ok(place) => return StorePlace::Shared(place),
             Err(advice) => advice,
@@ -49,6 +52,28 @@ pub(crate) fn store(reader: &mut Reader<'_>) -> StorePlace {
     StorePlace::Memory
 }
 
+/// A store that no other server uses has no configuration for them.
+fn alone(reader: &mut Reader<'_>, place: StorePlace) -> StorePlace {
+    if reader.flag("store_config") {
+        let advice = "set `store` to nats://HOST:PORT";
+        let title = "`store_config` needs a store in a NATS server";
+        reader.faults.push(Fault::new(reader.place("store_config"), title, advice));
+    }
+    place
+}
+
+/// Reports caches that are to be shared through a store that no other server has.
+pub(crate) fn check_caches(reader: &mut Reader<'_>, config: &Config) {
+    let policies = config.upstreams.iter().map(|upstream| &upstream.policy);
+    let mut policies = policies.chain(config.routes.iter().map(|route| &route.policy));
+    let is_shared = matches!(config.store, StorePlace::Shared(_));
+    if !is_shared && policies.any(|policy| policy.cache.iter().flatten().any(|cache| cache.store)) {
+        let title = "`cache.store` needs a store in a NATS server";
+        let advice = "set `store` to nats://HOST:PORT";
+        reader.faults.push(Fault::new(reader.place("store"), title, advice));
+    }
+}
+
 /// Reads how long answers are kept by idempotency key; none if they are not.
 pub(crate) fn idempotency(reader: &mut Reader<'_>) -> Option<Duration> {
     reader.is_set("idempotency").then(|| reader.duration("idempotency"))
@@ -57,11 +82,15 @@ pub(crate) fn idempotency(reader: &mut Reader<'_>) -> Option<Duration> {
 impl Config {
     /// Opens the stores that this configuration needs.
     pub(crate) async fn stores(&self) -> Result<Stores, Failure> {
-        if self.signing.is_none() && self.idempotency.is_none() && !self.store.is_shared() {
+        if let Some(shared) = &self.shared {
+            return shared.open(self).await;
+        }
+        if self.signing.is_none() && self.idempotency.is_none() {
             return Ok(Stores::default());
         }
         let (clock, limits) = (Clock::system(), StoreLimits::default());
         let store: Arc<dyn Store> = match &self.store {
+            StorePlace::Shared(_) => return Err(Failure::usage("the store is not connected")),
             StorePlace::Memory => Arc::new(MemoryStore::with_clock(limits, clock)),
             StorePlace::File(path) => {
                 let store = FileStore::open_with(path, limits, clock);
@@ -69,15 +98,8 @@ impl Config {
                     Failure::usage(format!("cannot use {} as the store: {error}", path.display()))
                 })?)
             }
-            StorePlace::Shared(place) => return place.open(self).await,
         };
         Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store) })
-    }
-}
-
-impl StorePlace {
-    fn is_shared(&self) -> bool {
-        matches!(self, StorePlace::Shared(_))
     }
 }
 

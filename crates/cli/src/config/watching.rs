@@ -49,9 +49,10 @@ async fn watch(mut running: Running, mut seen: u64, mut signal: Hangups, mut ask
         };
         let before = now();
         let reloaded = match &ask {
-            Some(Ask { is_dry_run: true, .. }) => running.rehearse().await,
+            Some(Ask { is_dry_run: true, publish, .. }) => running.rehearse(publish.as_deref()).await,
             _ => {
-                let reloaded = running.reload().await;
+                let publish = ask.as_ref().and_then(|ask| ask.publish.as_deref());
+                let reloaded = running.reload(publish).await;
                 // It may name other files now.
                 seen = if reloaded.applied { fingerprint(&running.origin, &running.config) } else { before };
                 reloaded
@@ -85,9 +86,12 @@ struct Next {
 
 impl Running {
     /// Uses the configuration as it is now, and tells what changed. Nothing changes if something is wrong with it.
-    async fn reload(&mut self) -> Reloaded {
+    async fn reload(&mut self, publish: Option<&str>) -> Reloaded {
         supervisor::reloading();
-        let prepared = self.prepare().await;
+        let prepared = match publish {
+            None => self.prepare().await,
+            Some(text) => self.prepare_to_publish(text, false).await,
+        };
         let audit = self.config.audit.clone();
         let reloaded = match prepared {
             Ok(next) => {
@@ -107,7 +111,10 @@ impl Running {
                 audit.record(&AuditEvent::new(AuditKind::CONFIG_REJECTED).reason("it has errors"));
                 output::note(&format!("{}\nThe configuration in use stays.\n", shown.trim_end()));
                 let reloaded = self.rejected(&failure);
-                self.in_use.reject(&reloaded.diagnostics);
+                // What is not published does not matter.
+                if publish.is_none() {
+                    self.in_use.reject(&reloaded.diagnostics);
+                }
                 reloaded
             }
         };
@@ -116,8 +123,12 @@ impl Running {
     }
 
     /// Tells what a reload would change.
-    async fn rehearse(&self) -> Reloaded {
-        match self.prepare().await {
+    async fn rehearse(&self, publish: Option<&str>) -> Reloaded {
+        let prepared = match publish {
+            None => self.prepare().await,
+            Some(text) => self.prepare_to_publish(text, true).await,
+        };
+        match prepared {
             Ok(next) => next.outcome(false),
             Err(failure) => self.rejected(&failure),
         }
@@ -125,6 +136,20 @@ impl Running {
 
     fn rejected(&self, failure: &Failure) -> Reloaded {
         Reloaded { hash: self.in_use.hash(), diagnostics: diagnostics(failure), ..Reloaded::default() }
+    }
+
+    /// The configuration as it is with this text in place of the published one. Unless it is a dry run, it is published if it has no errors.
+    async fn prepare_to_publish(&self, text: &str, is_dry_run: bool) -> Result<Next, Failure> {
+        let published = &self.origin.published;
+        let before = published.replace(Some(text.to_owned()));
+        let prepared = match self.prepare().await {
+            Ok(next) if !is_dry_run => published.publish(text).await.map(|()| next),
+            prepared => prepared,
+        };
+        if is_dry_run || prepared.is_err() {
+            published.replace(before);
+        }
+        prepared
     }
 
     /// The configuration as it is now, ready for use.

@@ -100,10 +100,14 @@ fn cached(upstream: &Upstream, config: &CacheConfig, is_shared: bool, stack: Sta
     let rule = if config.null { rule.with_null() } else { rule };
     let rule = if is_shared { rule.shared() } else { rule };
     let rule = config.errors.iter().fold(rule, |rule, (code, ttl)| rule.with_error(Code(*code), *ttl));
-    let cache = Cache::new([rule]).with_bytes(config.size);
+    let cache = Cache::new([if config.store { rule.stored() } else { rule }]).with_bytes(config.size);
     let cache = match upstream.forwarded() {
         Some(names) => cache.with_forwarded(names),
         None => cache,
+    };
+    let cache = match (&upstream.shared, config.store) {
+        (Some(shared), true) => shared.caching(cache, &upstream.scope()),
+        _ => cache,
     };
     let is_of_upstream = upstream.policy.cache.as_ref().and_then(Option::as_ref) == Some(config);
     let cleared = upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);

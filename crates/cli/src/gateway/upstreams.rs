@@ -18,7 +18,7 @@ use super::clearing::Clearing;
 use super::mcp::McpServer;
 use super::pins::{Pinned, Pins};
 use super::{nodes, safe};
-use crate::config::{Config, PolicyConfig, Profile, UpstreamConfig};
+use crate::config::{Config, PolicyConfig, Profile, SharedStore, UpstreamConfig};
 use crate::failure::Failure;
 use crate::source;
 
@@ -44,6 +44,8 @@ pub(crate) struct Upstream {
     known: Known,
     /// Why it did not describe its methods when it was first asked.
     silence: Arc<OnceLock<String>>,
+    /// What is shared with other servers.
+    pub(super) shared: Option<SharedStore>,
 }
 
 /// Tells upstreams with the same name apart.
@@ -107,6 +109,7 @@ impl Upstream {
             pool,
             known,
             silence: Arc::default(),
+            shared: all.shared.clone(),
         })
     }
 
@@ -149,6 +152,13 @@ impl Upstream {
         (next.clearing, next.version) = (Clearing::new(&config.prefix), Version(Arc::default()));
         (next.config, next.files) = (config.clone(), fingerprint(config));
         Ok(Some(next))
+    }
+
+    /// What tells its answers from those of others, on all servers: where calls are sent, and on whose behalf.
+    pub(super) fn scope(&self) -> String {
+        let UpstreamConfig { name, nodes, headers, token, .. } = &self.config;
+        let urls: Vec<&str> = nodes.iter().map(|node| node.url.as_str()).collect();
+        format!("{name}\n{urls:?}\n{headers:?}\n{:?}", token.as_ref().map(|token| token.0.as_str()))
     }
 
     /// Whether the servers are those of the other one, with the same connections.
@@ -204,6 +214,7 @@ impl Upstream {
             sum.hits += one.hits;
             sum.stale_hits += one.stale_hits;
             sum.misses += one.misses;
+            sum.store_hits += one.store_hits;
             sum.entries += one.entries;
             sum.bytes += one.bytes;
             sum

@@ -52,7 +52,10 @@ pub(crate) fn run(
     // Before there are threads, which may read the environment.
     let sockets = Sockets::from_env()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let serving = async { serve(make(&origin).await?, origin, sockets, options.verbose).await };
+    let serving = async {
+        origin.connect().await?;
+        serve(make(&origin).await?, origin, sockets, options.verbose).await
+    };
     runtime.map_err(|error| cannot_start(&error))?.block_on(serving)
 }
 
@@ -108,8 +111,9 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         config: &in_use.shown(),
     });
     let live = assembly.live();
+    let following = origin.published.clone().follow(in_use.clone());
     let reload = |live| AbortOnDrop::spawn(config::reload(origin, config, methods, live, assembly, in_use));
-    let reloading = live.map(reload);
+    let reloading = live.map(|live| (reload(live), AbortOnDrop::spawn(following)));
     // All signals are listened for: who has read this may send them.
     output::note(&shown);
     tokio::spawn(memory::give_back());

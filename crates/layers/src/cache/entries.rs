@@ -45,6 +45,8 @@ pub(super) struct Kept {
     fresh_until: Instant,
     stale_until: Instant,
     bytes: usize,
+    /// Whether another server got it.
+    is_from_store: bool,
 }
 
 /// What is kept of the answer to a call.
@@ -52,6 +54,16 @@ pub(super) enum Found {
     Fresh(Arc<Kept>),
     Stale(Arc<Kept>),
     Nothing,
+}
+
+impl Found {
+    /// The answer if another server got it.
+    pub(super) fn stored(self) -> Option<Arc<Kept>> {
+        match self {
+            Found::Fresh(kept) | Found::Stale(kept) => Some(kept).filter(|kept| kept.is_from_store),
+            Found::Nothing => None,
+        }
+    }
 }
 
 impl Entries {
@@ -150,7 +162,12 @@ impl Kept {
         let extra = reply.extra.as_deref().map(|extra| Box::new(detached_extra(extra)));
         let answer = SharedReply { outcome, extra };
         let bytes = OVERHEAD + size_of_answer(&answer);
-        Some(Kept { answer, began, fresh_until, stale_until, bytes })
+        Some(Kept { answer, began, fresh_until, stale_until, bytes, is_from_store: false })
+    }
+
+    /// The same answer, which another server got.
+    pub(super) fn stored(self) -> Kept {
+        Kept { is_from_store: true, ..self }
     }
 
     /// The answer for a caller.

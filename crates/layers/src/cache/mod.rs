@@ -24,13 +24,20 @@
 //!
 //! **Invalidation.** After [`Cache::clear`] returns, no call gets an answer from before: not even that of a call which was in flight.
 //!
+//! **Several servers.** With a [store](Cache::with_store), servers share the answers of rules that are [stored](CacheRule::stored). A call that finds
+//! nothing in its server looks there before it is made. Clearing the cache of one server clears those of all: the others within a second, in which
+//! they may give answers from before. Only values are shared, up to 512 KiB each. If the store fails, each server keeps its own answers, and the log
+//! says so; a call waits for it for at most 250 ms. The clocks of the servers must agree.
+//!
 //! Each answer has the metadata `cache`, which is `hit`, `stale` or `miss`, and `age`, in whole seconds.
 
 mod entries;
 mod explain;
 mod layer;
+mod level;
 mod note;
 mod rule;
+mod stored;
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,10 +47,12 @@ use std::time::Duration;
 use switchboard_core::AllowedNames;
 
 use self::entries::Entries;
+use self::level::Level;
 pub use self::rule::CacheRule;
 use crate::Pattern;
 use crate::flights::Flights;
 use crate::key::method_of;
+use crate::store::Store;
 
 /// How many bytes are kept unless set.
 const BYTES: usize = 64 << 20;
@@ -84,6 +93,8 @@ struct State {
     flights: Flights,
     refresh_time: Duration,
     counters: Counters,
+    /// What is shared with other servers.
+    level: Option<Arc<Level>>,
 }
 
 #[derive(Default)]
@@ -103,6 +114,8 @@ pub struct CacheNumbers {
     pub stale_hits: u64,
     /// Calls that had to wait for an answer. Calls that no rule is about do not count.
     pub misses: u64,
+    /// Calls, among those that had to wait, whose answer another server had stored.
+    pub store_hits: u64,
     /// Answers that are kept.
     pub entries: usize,
     /// How many bytes they take.
@@ -113,47 +126,55 @@ impl Cache {
     /// Keeps answers by these rules.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = CacheRule>) -> Cache {
-        Cache::build(rules.into_iter().collect(), None, BYTES, REFRESH_TIME)
+        Cache(Arc::new(State::new(rules.into_iter().collect())))
     }
 
     /// Keeps at most so many bytes: 64 MiB unless set. Forgets what it has.
     #[must_use]
     pub fn with_bytes(self, bytes: usize) -> Cache {
-        Cache::build(Arc::clone(&self.0.rules), self.0.forwarded.clone(), bytes, self.0.refresh_time)
+        self.rebuilt(|state| state.entries = Entries::new(bytes))
     }
 
     /// Gives calls that refresh an answer so much time: 30 seconds unless set. Forgets what it has.
     #[must_use]
     pub fn with_refresh_time(self, refresh_time: Duration) -> Cache {
-        Cache::build(
-            Arc::clone(&self.0.rules),
-            self.0.forwarded.clone(),
-            self.0.entries.limit(),
-            refresh_time,
-        )
+        self.rebuilt(|state| state.refresh_time = refresh_time)
     }
 
     /// Keeps the answers of calls apart that differ in metadata with these names, because the service inside learns it. Forgets what it has.
     #[must_use]
     pub fn with_forwarded(self, names: AllowedNames) -> Cache {
-        Cache::build(Arc::clone(&self.0.rules), Some(names), self.0.entries.limit(), self.0.refresh_time)
+        self.rebuilt(|state| state.forwarded = Some(names))
     }
 
-    fn build(
-        rules: Arc<[CacheRule]>,
-        forwarded: Option<AllowedNames>,
-        bytes: usize,
-        refresh_time: Duration,
-    ) -> Cache {
-        let (entries, flights) = (Entries::new(bytes), Flights::default());
-        Cache(Arc::new(State {
-            rules,
-            forwarded,
-            entries,
-            flights,
-            refresh_time,
-            counters: Counters::default(),
-        }))
+    /// Shares the answers of rules that are [stored](CacheRule::stored) with the caches of other servers that have the same store and this scope. It names
+    /// the service that answers, so that no cache finds the answers of another service. Forgets what it has.
+    ///
+    /// The store must keep entries for [`Cache::store_time`]. A task follows it from the first call on, and ends with the cache.
+    #[must_use]
+    pub fn with_store(self, store: Arc<dyn Store>, scope: &str) -> Cache {
+        let level = Arc::new(Level::new(store, scope, self.store_time()));
+        self.rebuilt(|state| state.level = Some(level))
+    }
+
+    /// For how long the [store](Cache::with_store) keeps entries at most.
+    #[must_use]
+    pub fn store_time(&self) -> Duration {
+        let times = self.0.rules.iter().map(|rule| rule.ttl.saturating_add(rule.stale));
+        times.max().unwrap_or_default().max(Duration::from_secs(60))
+    }
+
+    /// An empty cache with the same settings, but this change.
+    fn rebuilt(&self, change: impl FnOnce(&mut State)) -> Cache {
+        let mut state = State {
+            entries: Entries::new(self.0.entries.limit()),
+            refresh_time: self.0.refresh_time,
+            forwarded: self.0.forwarded.clone(),
+            level: self.0.level.clone(),
+            ..State::new(Arc::clone(&self.0.rules))
+        };
+        change(&mut state);
+        Cache(Arc::new(state))
     }
 
     /// Forgets the answers of these methods, and returns how many there were. The answers of calls that are in flight are not kept either, and
@@ -173,9 +194,11 @@ impl Cache {
     }
 
     fn clear_if(&self, is_meant: impl Fn(&[u8]) -> bool) -> usize {
-        // In this order: an answer that arrives in between is either seen to be forgotten, or is here before the entries are removed.
-        self.0.flights.forget(|key| is_meant(method_of(key)));
-        self.0.entries.remove_if(|key| is_meant(method_of(key)))
+        let removed = self.0.forget(is_meant);
+        if let Some(level) = &self.0.level {
+            level.clear();
+        }
+        removed
     }
 
     /// How it was used, and what it holds.
@@ -189,7 +212,29 @@ impl Cache {
             misses: misses.load(Relaxed),
             entries,
             bytes,
+            store_hits: self.0.level.as_ref().map_or(0, |level| level.hits.load(Relaxed)),
         }
+    }
+}
+
+impl State {
+    fn new(rules: Arc<[CacheRule]>) -> State {
+        State {
+            rules,
+            forwarded: None,
+            entries: Entries::new(BYTES),
+            flights: Flights::default(),
+            refresh_time: REFRESH_TIME,
+            counters: Counters::default(),
+            level: None,
+        }
+    }
+
+    /// Forgets the answers in this server.
+    fn forget(&self, is_meant: impl Fn(&[u8]) -> bool) -> usize {
+        // In this order: an answer that arrives in between is either seen to be forgotten, or is here before the entries are removed.
+        self.flights.forget(|key| is_meant(method_of(key)));
+        self.entries.remove_if(|key| is_meant(method_of(key)))
     }
 }
 

@@ -38,6 +38,8 @@ pub struct CacheRule {
     pub errors: Vec<(Code, Duration)>,
     /// Whether all callers get the same answers: false.
     pub is_shared: bool,
+    /// Whether servers share answers through the store of the cache: false.
+    pub is_stored: bool,
 }
 
 impl CacheRule {
@@ -51,6 +53,7 @@ impl CacheRule {
             keeps_null: false,
             errors: Vec::new(),
             is_shared: false,
+            is_stored: false,
         }
     }
 
@@ -79,6 +82,14 @@ impl CacheRule {
     #[must_use]
     pub fn shared(mut self) -> CacheRule {
         self.is_shared = true;
+        self
+    }
+
+    /// Shares answers with other servers through the [store](super::Cache::with_store) of the cache. It says nothing about callers: answers that are
+    /// not [shared](CacheRule::shared) are found only by the same caller.
+    #[must_use]
+    pub fn stored(mut self) -> CacheRule {
+        self.is_stored = true;
         self
     }
 

@@ -192,7 +192,7 @@ impl fmt::Debug for NewApiKey {
 }
 
 /// The prefix of a well-formed key.
-fn prefix_of(key: &str) -> Option<&str> {
+pub(super) fn prefix_of(key: &str) -> Option<&str> {
     let (prefix, secret) = key.strip_prefix(MARK).filter(|_| key.len() <= LONGEST)?.split_once('_')?;
     let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (!prefix.is_empty() && secret.len() >= SECRET && is_plain(prefix) && is_plain(secret)).then_some(prefix)

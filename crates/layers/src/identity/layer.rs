@@ -15,7 +15,7 @@ use switchboard_core::{
 use super::credential::{OwnedCredential, Unreadable};
 use super::expiry::{Revocation, close_at_end, until};
 use super::failures::Failures;
-use super::{Authenticate, Credential, Identity, Login, Verdict};
+use super::{Authenticate, Credential, Identity, Login, Revocations, Verdict};
 use crate::audit::{Audit, AuditEvent, AuditKind};
 
 /// The method that authenticates a connection without headers, with the params `{"token": "…"}`.
@@ -56,6 +56,8 @@ pub(super) struct Inner {
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
     failures: Arc<Failures>,
+    /// What is not accepted any more, if that can change.
+    revocations: Option<Revocations>,
     audit: Audit,
 }
 
@@ -83,6 +85,7 @@ impl Authentication {
             is_required: true,
             roles: HashMap::new(),
             failures,
+            revocations: None,
             audit: Audit::default(),
         }))
     }
@@ -116,6 +119,12 @@ impl Authentication {
     #[must_use]
     pub fn with_audit(self, audit: Audit) -> Authentication {
         self.changed(|inner| inner.audit = audit)
+    }
+
+    /// Refuses credentials that are revoked, whatever their files and issuers say.
+    #[must_use]
+    pub fn with_revocations(self, revocations: Revocations) -> Authentication {
+        self.changed(|inner| inner.revocations = Some(revocations))
     }
 
     fn changed(self, change: impl FnOnce(&mut Inner)) -> Authentication {
@@ -237,7 +246,16 @@ impl Authentication {
         if identity.is_expired() || !identity.is_usable_over(cx) {
             return self.unknown(credential, cx);
         }
+        if self.is_revoked(&identity, Some(credential)) {
+            return self.wrong(cx);
+        }
         Caller::Known(identity)
+    }
+
+    /// Whether a caller is refused, with this credential if it is known.
+    #[inline]
+    fn is_revoked(&self, identity: &Identity, credential: Option<&Credential<'_>>) -> bool {
+        self.0.revocations.as_ref().is_some_and(|revocations| revocations.has(identity, credential))
     }
 
     #[cold]
@@ -278,7 +296,8 @@ impl Authentication {
 
     /// What tells that a credential was revoked, if it can be.
     pub(super) fn revocation(&self, credential: &Credential<'_>) -> Option<Revocation> {
-        let can_revoke = self.0.authenticators.iter().any(|authenticator| authenticator.can_revoke());
+        let can_revoke = self.0.revocations.is_some()
+            || self.0.authenticators.iter().any(|authenticator| authenticator.can_revoke());
         can_revoke.then(|| Revocation { authentication: self.clone(), credential: credential.owned() })
     }
 
@@ -286,7 +305,11 @@ impl Authentication {
     pub(super) fn accepts(&self, credential: &Credential<'_>) -> bool {
         let mut verdicts =
             self.0.authenticators.iter().map(|authenticator| authenticator.authenticate(credential));
-        verdicts.any(|verdict| !matches!(verdict, Verdict::Unknown))
+        verdicts.any(|verdict| match verdict {
+            Verdict::Unknown => false,
+            Verdict::Known(identity) => !self.is_revoked(&identity, Some(credential)),
+            Verdict::Unavailable(_) | Verdict::Later(_) => true,
+        })
     }
 
     /// Counts a wrong credential.
@@ -352,7 +375,7 @@ impl Authenticated {
     fn caller_after_login(&self, login: &Arc<Identity>, cx: &Context) -> Caller {
         match Credential::is_sent(cx) {
             true => self.authentication.caller(cx),
-            false if login.is_expired() => Caller::Wrong,
+            false if login.is_expired() || self.authentication.is_revoked(login, None) => Caller::Wrong,
             false => Caller::Known(Arc::clone(login)),
         }
     }
@@ -362,8 +385,14 @@ impl Authenticated {
     fn identified(&self, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
         // The admission has looked already. A login after that counts more: it may renew an identity that has expired.
         if let Some(identity) = Identity::from_context(&call.cx) {
+            if self.authentication.is_revoked(identity, None) {
+                return ReplyFuture::ready(refusal());
+            }
             let login = Some(call.cx.session()).filter(|session| session.is_exclusive());
             return match (login.and_then(Session::get::<Login>), identity.expires) {
+                (Some(login), _) if self.authentication.is_revoked(&login.0, None) => {
+                    ReplyFuture::ready(refusal())
+                }
                 (Some(login), _) => pass(inner, call, Arc::clone(&login.0)),
                 (None, None) => inner.call(call),
                 (None, Some(expires)) => until(expires, || inner.call(call)),

@@ -36,6 +36,7 @@ mod keys;
 mod layer;
 mod owner;
 mod principal;
+mod revoked;
 mod tokens;
 
 use std::sync::Arc;
@@ -54,6 +55,7 @@ pub use self::keys::{ApiKeys, NewApiKey};
 pub(crate) use self::layer::identify;
 pub use self::layer::{Authentication, LOGIN, WHO_AM_I};
 pub use self::principal::principal;
+pub use self::revoked::{Revocations, Revoked, RevokedError};
 pub use self::tokens::Tokens;
 
 /// Who is calling, and how that was proven.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::gcra::Gcra;
+use super::shared::Which;
 use crate::hashing::{SecretHashing, secret_hashing};
 
 /// How many buckets are searched together.
@@ -109,6 +110,25 @@ impl Buckets {
     /// How many calls would pass now. Takes nothing.
     pub(super) fn left(&self, rule: usize, key: Option<u64>, gcra: Gcra, now: u64) -> u64 {
         gcra.left(self.full_at(rule, key), now)
+    }
+
+    /// Whether nothing is missing from a bucket.
+    pub(super) fn is_full(&self, (rule, key): Which) -> bool {
+        self.full_at(rule, key) <= self.now()
+    }
+
+    /// A bucket is not full before this time, because others took from it.
+    pub(super) fn raise(&self, (rule, key): Which, full_at: u64) {
+        match key {
+            None => drop(self.shared[rule].fetch_max(full_at, Ordering::Relaxed)),
+            Some(key) => {
+                let key = key_of(rule, key);
+                let mut set = self.set(key);
+                let bucket = find(&mut set, key);
+                let before = if bucket.key == key { bucket.full_at } else { 0 };
+                *bucket = Bucket { key, full_at: before.max(full_at) };
+            }
+        }
     }
 
     /// When a bucket is full again.

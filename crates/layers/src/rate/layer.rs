@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use switchboard_core::{Call, Layer, Reply, ReplyFuture, Service};
 
-use super::shared::Shared;
-use super::{Caller, RateExceeded, RateLimits};
+use super::{RateExceeded, RateLimits};
 use crate::audit::{AuditEvent, AuditKind};
 use crate::over_limit;
 
@@ -26,10 +25,7 @@ struct Limited {
 impl Service for Limited {
     fn call(&self, call: &Call) -> ReplyFuture {
         match self.charge(call) {
-            Ok(()) => match &self.limits.0.shared {
-                None => self.inner.call(call),
-                Some(shared) => self.count(call, shared),
-            },
+            Ok(()) => self.inner.call(call),
             Err(exceeded) => self.refused(call, exceeded),
         }
     }
@@ -40,39 +36,6 @@ impl Limited {
     #[inline(never)]
     fn charge(&self, call: &Call) -> Result<(), RateExceeded> {
         self.limits.charge(&call.cx, &call.method)
-    }
-
-    /// Counts a call in the store, and passes it on if there is room.
-    #[inline(never)]
-    fn count(&self, call: &Call, shared: &Shared) -> ReplyFuture {
-        let (mut counted, mut waiting) = (Vec::new(), Vec::new());
-        for counting in self.limits.0.count(shared, &call.cx, call.method.as_bytes()) {
-            match counting.into_ready() {
-                Ok(count) => counted.push(count),
-                Err(counting) => waiting.push(counting),
-            }
-        }
-        if waiting.is_empty() {
-            return self.conclude(call, shared.decide(&counted));
-        }
-        let (this, call, shared) = (self.clone(), call.clone(), shared.clone());
-        ReplyFuture::pending(async move {
-            for counting in waiting {
-                counted.push(counting.counted().await);
-            }
-            this.conclude(&call, shared.decide(&counted)).await
-        })
-    }
-
-    fn conclude(&self, call: &Call, decision: Result<(), RateExceeded>) -> ReplyFuture {
-        match decision {
-            Ok(()) => self.inner.call(call),
-            Err(exceeded) => {
-                let limits = &*self.limits.0;
-                limits.refund(&mut Caller::new(limits, &call.cx), call.method.as_bytes(), limits.rules.len());
-                self.refused(call, exceeded)
-            }
-        }
     }
 
     /// Which rule refused stays in the log: its name may say more about the server than callers should know.

@@ -8,7 +8,7 @@
 //! The number of callers that are remembered is bounded. When there are more, those that come closest to a full burst are forgotten
 //! first, so many addresses cannot help a caller that is at its limit.
 //!
-//! Limits count in the memory of one process. With a [store](RateLimits::with_store) several servers share them.
+//! Limits count in the memory of one process. With a [store](RateLimits::with_store) several servers share them, approximately.
 
 mod buckets;
 mod explain;
@@ -32,7 +32,7 @@ pub use self::frequency::{Rate, RateError};
 use self::buckets::Buckets;
 use self::gcra::Gcra;
 use self::layer::too_many;
-use self::shared::{Counting, Shared};
+use self::shared::{OWED, Shared};
 use crate::Pattern;
 use crate::access::{CallerFacts, Who};
 use crate::audit::Audit;
@@ -196,7 +196,7 @@ struct Limits {
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
     audit: Audit,
-    /// Where calls are counted beside the buckets.
+    /// What shares the buckets with other servers.
     shared: Option<Shared>,
 }
 
@@ -266,27 +266,39 @@ impl RateLimits {
         self.changed(|limits| limits.audit = audit)
     }
 
-    /// Also counts calls in this store. Servers with the same rules that use the same store share their limits.
+    /// Shares the limits with the servers that have the same rules and use the same store.
     ///
-    /// A call has to pass the limits of this server first; only then it is counted in the store, in windows as long as it takes to
-    /// regain the burst. So a server alone never exceeds a limit, and several together exceed the burst at most by another one where two
-    /// windows meet. A call that one rule refuses because of the store stays counted by the others.
+    /// Each server decides alone, so no call waits for the store. About every 200 ms it adds what it took from each bucket to the one in
+    /// the store, and takes over what the others took. Until then several servers let more pass than one would: each up to what it receives in 240 ms, and at
+    /// most its burst, and with large limits a sixteenth of the burst before the store is told at all. What passed too early is owed, up to
+    /// three further bursts: callers wait for it, so their average stays at the rate.
     ///
-    /// If the store fails, is full or does not answer within a second, the limits of each server apply alone, and the log says so. Calls
-    /// wait for the store, so it should be fast. [`RateLimits::charge`] does not use it.
+    /// At most 256 buckets are told at a time, those that are closest to their limits first, and at most 16,384 wait for it. If the store
+    /// fails, is full or does not answer within a second, the limits of each server apply alone, and the log says so.
+    ///
+    /// The store must keep entries for [`RateLimits::store_time`]. The task that talks to it runs while there is something to tell, and ends with the limits.
     #[must_use]
     pub fn with_store(self, store: Arc<dyn Store>) -> RateLimits {
-        self.changed(|limits| limits.shared = Some(Shared::new(store)))
+        self.changed(|limits| limits.shared = Some(Shared::new(store, Clock::system())))
     }
 
-    /// Tells the windows of the [store](RateLimits::with_store) by this clock.
+    /// Tells the time in the [store](RateLimits::with_store) by this clock. Those of all servers must agree.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> RateLimits {
-        self.changed(|limits| {
-            if let Some(shared) = &mut limits.shared {
-                shared.clock = clock;
-            }
-        })
+        self.changed(|limits| limits.shared = limits.shared.take().map(|shared| shared.with_clock(clock)))
+    }
+
+    /// For how long the store keeps entries at most: four times as long as the slowest limit takes to regain its burst, and a minute for clocks that differ.
+    #[must_use]
+    pub fn store_time(&self) -> Duration {
+        let longest = self.0.rules.iter().map(|limit| limit.gcra.refill_time()).max().unwrap_or(0);
+        Duration::from_nanos(longest.saturating_mul(OWED)).saturating_add(Duration::from_secs(60))
+    }
+
+    /// How many exchanges with the [store](RateLimits::with_store) failed. While they fail, the limits of each server apply alone.
+    #[must_use]
+    pub fn store_failures(&self) -> u64 {
+        self.0.shared.as_ref().map_or(0, Shared::failed)
     }
 
     fn changed(self, change: impl FnOnce(&mut Limits)) -> RateLimits {
@@ -329,6 +341,9 @@ impl RateLimits {
                 return Err(limits.exceeded(cx, method.as_ref(), now, RateExceeded { rule, wait }));
             }
         }
+        if let Some(shared) = &limits.shared {
+            limits.share(shared, cx, method.as_ref());
+        }
         Ok(())
     }
 }
@@ -362,17 +377,21 @@ impl Limits {
         }
     }
 
-    /// Adds a call to the counters in the store.
-    fn count(&self, shared: &Shared, cx: &Context, method: &[u8]) -> Vec<Counting> {
+    /// Notes for other servers what a call was charged.
+    #[inline(never)]
+    fn share(&self, shared: &Shared, cx: &Context, method: &[u8]) {
         let mut caller = Caller::new(self, cx);
-        let mut all = Vec::new();
-        for (index, Limit { rule, gcra, .. }) in self.rules.iter().enumerate() {
-            let weight = rule.weight(method);
-            if weight > 0 && caller.is_matched_by(rule, method) {
-                all.push(shared.count(index, rule, *gcra, &caller.name(rule.by), weight));
-            }
+        for (index, limit) in self.rules.iter().enumerate() {
+            let Some(cost) = limit.cost(&mut caller, method).filter(|cost| *cost > 0) else { continue };
+            let Limit { rule, gcra, .. } = limit;
+            let which = (index, caller.key(rule.by));
+            // Servers with other rules have other buckets.
+            let name = || {
+                let (rate, burst, by) = (rule.rate, gcra.burst(), rule.by);
+                format!("rate\n{index} {rate} {burst} {by}\n{}", caller.name(by))
+            };
+            shared.note(&self.buckets, which, *gcra, cost, name);
         }
-        all
     }
 }
 

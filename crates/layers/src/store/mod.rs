@@ -24,7 +24,7 @@ pub use self::file::FileStore;
 pub use self::future::StoreFuture;
 #[cfg(feature = "store-jetstream")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store-jetstream")))]
-pub use self::jetstream::{JetStream, JetStreamAuth, JetStreamOptions, JetStreamStore};
+pub use self::jetstream::{JetStream, JetStreamAuth, JetStreamOptions, JetStreamStore, JetStreamWatch};
 pub use self::memory::MemoryStore;
 
 /// The longest key, in bytes.
@@ -32,6 +32,9 @@ pub const MAX_KEY: usize = 256;
 
 /// The longest value, in bytes.
 pub const MAX_VALUE: usize = 512 * 1024;
+
+/// How often a value is put again if others do the same at the same time.
+const ATTEMPTS: usize = 5;
 
 /// Keeps values under keys until they expire.
 ///
@@ -157,6 +160,24 @@ pub enum StoreError {
     /// The store cannot be reached, or did not say whether the operation happened.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+}
+
+/// Stores a value under this key, whatever was there, for this long.
+///
+/// # Errors
+///
+/// If the store fails, or if others write the same key again and again.
+pub async fn put(store: &dyn Store, key: &[u8], value: &[u8], time: Duration) -> Result<(), StoreError> {
+    for _ in 0..ATTEMPTS {
+        let is_written = match store.read(key).await? {
+            Some(before) => store.replace(key, &before, value, time).await?,
+            None => store.insert(key, value, time).await?,
+        };
+        if is_written {
+            return Ok(());
+        }
+    }
+    Err(StoreError::Unavailable("too many write the same key".to_owned()))
 }
 
 /// Refuses keys and values that are too long.

@@ -7,4 +7,5 @@ mod cache_model;
 mod coalesce;
 mod coalesce_model;
 mod merge;
+mod stored;
 mod upstream;

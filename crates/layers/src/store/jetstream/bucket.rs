@@ -10,9 +10,9 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::Link;
 use super::api::{Info, Refusal};
 use super::entry::{Draft, Entry, token};
+use super::{JetStreamWatch, Link};
 use crate::clock::{Clock, millis_of};
 use crate::store::{Store, StoreError, StoreFuture, StoreLimits, check_sizes, count_of};
 
@@ -44,13 +44,13 @@ struct Bucket {
 }
 
 impl JetStreamStore {
-    pub(super) async fn open(
+    pub(super) fn new(
         link: Arc<Link>,
         name: &str,
         time: Duration,
         limits: StoreLimits,
         clock: Clock,
-    ) -> Result<JetStreamStore, StoreError> {
+    ) -> JetStreamStore {
         let name = format!("{}-{name}", link.options.prefix);
         let bucket = Bucket {
             stream: format!("KV_{name}"),
@@ -63,8 +63,21 @@ impl JetStreamStore {
             looking: Mutex::default(),
             link,
         };
-        bucket.ensure().await?;
-        Ok(JetStreamStore(Arc::new(bucket)))
+        JetStreamStore(Arc::new(bucket))
+    }
+
+    /// Creates the bucket if there is none.
+    pub(super) async fn ensure(&self) -> Result<(), StoreError> {
+        self.0.ensure().await
+    }
+
+    /// Tells when the value under this key may have changed, on whichever machine. The value itself has to be read.
+    ///
+    /// # Errors
+    ///
+    /// If the client has ended.
+    pub async fn watch(&self, key: &[u8]) -> Result<JetStreamWatch, StoreError> {
+        JetStreamWatch::new(&self.0.link, self.0.subject(key)).await
     }
 
     /// Does this with the bucket, in the time that operations have.

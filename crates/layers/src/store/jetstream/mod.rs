@@ -10,6 +10,7 @@ pub(crate) mod api;
 mod bucket;
 mod entry;
 mod options;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use async_nats::connection::State;
 
 pub use self::bucket::JetStreamStore;
 pub use self::options::{JetStreamAuth, JetStreamOptions};
+pub use self::watch::JetStreamWatch;
 use super::{StoreError, StoreLimits};
 use crate::clock::Clock;
 
@@ -108,7 +110,14 @@ impl JetStream {
         limits: StoreLimits,
         clock: Clock,
     ) -> Result<JetStreamStore, StoreError> {
-        JetStreamStore::open(Arc::clone(&self.0), name, time, limits, clock).await
+        let store = JetStreamStore::new(Arc::clone(&self.0), name, time, limits, clock);
+        store.ensure().await.map(|()| store)
+    }
+
+    /// The same without asking the server now. The first operation creates it, or fails.
+    #[must_use]
+    pub fn bucket_later(&self, name: &str, time: Duration, limits: StoreLimits) -> JetStreamStore {
+        JetStreamStore::new(Arc::clone(&self.0), name, time, limits, Clock::system())
     }
 }
 
