@@ -20,6 +20,6 @@ mod spoken;
 
 pub use ask::seal::{StateKeyError, StateKeys};
 pub use ask::{Amount, Answer, Ask, AskError, Caller, Feature, FromAnswer};
-pub use client::{Client, Connector};
+pub use client::{Client, Connector, Credentials, CredentialsFuture, Refusal, Unsent};
 pub use http::{HttpOptions, McpRoute, MessagesRoute, SseRoute};
 pub use server::{BuildError, CacheScope, ServeError, Server};

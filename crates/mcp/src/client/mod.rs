@@ -4,6 +4,7 @@
 //! it works on ([`forwarded`]).
 
 mod connect;
+mod credentials;
 pub(crate) mod forwarded;
 mod headers;
 mod http;
@@ -18,6 +19,7 @@ use switchboard_core::{
 
 pub use self::connect::Connector;
 pub(crate) use self::connect::HANDSHAKE;
+pub use self::credentials::{Credentials, CredentialsFuture, Refusal, Unsent};
 use self::forwarded::Forwarded;
 pub(crate) use self::headers::{ParamHeaders, param_headers};
 use self::listener::Listening;
