@@ -1,5 +1,5 @@
 //! The client that the official conformance suite of the Model Context Protocol tests. It does what each scenario asks for, with the
-//! public API only.
+//! public API only, and finds out by itself which revision the server speaks.
 //!
 //! ```sh
 //! cargo build --example mcp_conformance_client --all-features
@@ -14,7 +14,7 @@ use std::{env, fmt};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use switchboard::ErrorObject;
-use switchboard::mcp::model::{Capability, ElicitForm, Elicited, Revision, Root, Sampled, Sampling};
+use switchboard::mcp::model::{Capability, ElicitForm, Elicited, Root, Sampled, Sampling};
 use switchboard::mcp::{Client, ClientBuilder};
 
 type Done = Result<(), Box<dyn Error>>;
@@ -32,11 +32,6 @@ async fn main() -> Done {
         // A client that can be asked also listens outside of calls, and this server answers there.
         "sse-retry" => client,
         _ => with_answers(client),
-    };
-    // Everything else the client finds out by itself.
-    let client = match env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
-        Ok(version) => client.revision(version.parse::<Revision>()?),
-        Err(_) => client,
     };
     let client = client.connect(&url).await?;
     println!("{scenario}: {:?} speaks {}", client.server().map(|server| &server.name), client.revision());

@@ -1,8 +1,11 @@
 //! Runs the official conformance suite of the Model Context Protocol against `examples/mcp_conformance_server`: the requirements of
 //! both revisions that have them, and all its scenarios, those that are not scored included. Then the official Inspector calls the
-//! server, over HTTP, over the event stream of 2024-11-05 and as a child process.
+//! server, over HTTP, over the event stream of 2024-11-05 and as a child process. The suite also tests
+//! `examples/mcp_conformance_client`.
 //!
 //! The suite is pinned in `tests/mcp/`. Both are installed where cargo builds, in `mcp/`.
+
+mod client;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +37,12 @@ pub(crate) fn run() -> Result<Done, Failure> {
     let node = node::ensure(&folder.join("node"))?;
     install(&folder)?;
     install_inspector(&folder.join("inspector"))?;
-    Program::cargo("build -p switchboard --example mcp_conformance_server --all-features").run()?;
+    Program::cargo(
+        "build -p switchboard --example mcp_conformance_server --example mcp_conformance_client --all-features",
+    )
+    .run()?;
+    let client = target.join("debug/examples/mcp_conformance_client");
+    let of_client = client::run_sets(&folder, &node, &client)?;
     let program = target.join("debug/examples/mcp_conformance_server");
     let (mut server, url) = start(&program)?;
     let ran = run_sets(&folder, &node, &url).and_then(|passed| {
@@ -49,7 +57,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
     let _ = server.kill();
     let _ = server.wait();
     let passed = ran?;
-    println!("    {} checks passed, none failed", passed.iter().sum::<usize>());
+    println!("    {} checks passed, none failed", passed.iter().sum::<usize>() + of_client);
     Ok(Done::Passed)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use switchboard_core::reconnect::{Backoff, ReconnectOptions, ReconnectingPeer};
 use switchboard_core::{Call, CallError, Code, Context, Json, Outcome, Peer, Reply, Service, Settings};
 use switchboard_transport::Dial;
+use tokio::sync::oneshot;
 
 use super::about::{About, Claim};
 use super::clock::Clock;
@@ -23,6 +24,9 @@ const PROBE: Duration = Duration::from_secs(5);
 
 /// How long the handshake may take: programs such as package runners may have to download the server first.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(60);
+
+/// How long the stream of messages that belong to no request may take to open.
+const OPENING: Duration = Duration::from_secs(1);
 
 type Connect = dyn Fn(Arc<dyn Service>) -> Connecting + Send + Sync;
 type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;
@@ -171,7 +175,7 @@ impl Connector {
         }
         let shared = Shared { about, timeout: self.timeout, link: Some(link) };
         let client = Client { peer, agreed: Arc::new(agreed), shared: Arc::new(shared), listening };
-        client.listen_from_the_start();
+        client.listen_from_the_start().await;
         Ok(self.begun(client).await)
     }
 
@@ -207,27 +211,32 @@ impl Connector {
 
 impl Client {
     /// Listens for what the server sends by itself, if someone certainly wants it.
-    fn listen_from_the_start(&self) {
+    async fn listen_from_the_start(&self) {
         match self.listening.host() {
             Host::Program(program) if program.features().can_be_asked() || program.has_log() => {
-                self.listen_in_session();
+                self.listen_in_session().await;
             }
             Host::Program(_) => {}
             Host::Callers | Host::Owner(_) if has_changes(&self.agreed) => {
                 match subscription(&self.shared.about, &self.agreed) {
                     Some(call) => self.listening.run(ask_again(self.peer.clone(), call)),
-                    None => self.listen_in_session(),
+                    None => self.listen_in_session().await,
                 }
             }
             Host::Callers | Host::Owner(_) => {}
         }
     }
 
-    /// Listens for messages that belong to no request, if the server has sessions over HTTP.
-    pub(super) fn listen_in_session(&self) {
-        if let Some(link) = self.shared.link.as_ref().filter(|_| !self.revision().is_stateless()) {
-            self.listening.run_once(|| tokio::spawn(link.clone().listen()));
-        }
+    /// Listens for messages that belong to no request, if the server has sessions over HTTP. Waits until the stream is there: servers drop
+    /// what they send before.
+    pub(super) async fn listen_in_session(&self) {
+        let Some(link) = self.shared.link.as_ref().filter(|_| !self.revision().is_stateless()) else {
+            return;
+        };
+        let (beginning, begun) = oneshot::channel();
+        self.listening.run_once(|| tokio::spawn(link.clone().listen(beginning)));
+        // Some send the head of the response only with the first event.
+        let _ = tokio::time::timeout(OPENING, begun).await;
     }
 }
 

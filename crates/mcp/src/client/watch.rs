@@ -207,7 +207,7 @@ impl Client {
             subscribed.task = Some(tokio::spawn(lasting.run(begun)).abort_handle());
             first.await.unwrap_or(Err(CallError::Cancelled))?;
         } else {
-            self.listen_in_session();
+            self.listen_in_session().await;
             for uri in uris {
                 self.subscribe(methods::SUBSCRIBE, &uri).await?;
             }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use switchboard_core::CallError;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Link;
@@ -18,12 +19,13 @@ struct Place {
     last: String,
     retry: Option<Duration>,
     was_open: bool,
+    beginning: Option<oneshot::Sender<()>>,
 }
 
 impl Link {
-    /// Listens again and again, until the server says that it has no such stream.
-    pub(in super::super) async fn listen(self) {
-        let (mut place, mut pause) = (Place::default(), PAUSE);
+    /// Listens again and again, until the server says that it has no such stream. It has begun when the sender is dropped.
+    pub(in super::super) async fn listen(self, beginning: oneshot::Sender<()>) {
+        let (mut place, mut pause) = (Place { beginning: Some(beginning), ..Place::default() }, PAUSE);
         loop {
             let since = Instant::now();
             if matches!(self.listen_once(&mut place).await, Ok(false)) {
@@ -36,7 +38,9 @@ impl Link {
 
     /// Reads the stream once. False if the server has none.
     async fn listen_once(&self, place: &mut Place) -> Result<bool, CallError> {
-        let response = self.0.open(&place.last).await?;
+        let response = self.0.open(&place.last).await;
+        place.beginning = None;
+        let response = response?;
         let status = response.status();
         if status == StatusCode::NOT_FOUND && self.0.session.load().is_some() {
             place.last.clear();
