@@ -1,4 +1,4 @@
-//! Connecting: which era the server belongs to, and the handshake of the older one (MCP-X-01 to MCP-X-03, MCP-L-01).
+//! Connecting: which era the server belongs to, and the handshake of the older one (MCP-X-01, MCP-X-02, MCP-L-01).
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -163,7 +163,7 @@ impl Connector {
                 let connect: Arc<Connect> = Arc::new(move |service| {
                     Box::pin(old_sse::connect(dial.clone(), credentials.clone(), service))
                 });
-                let old = self.over_duplex(connect, Some(Revision::V2024_11_05)).await;
+                let old = self.over_duplex(connect, Some(Revision::LATEST_STATEFUL)).await;
                 return old.map_err(|_| CallError::Transport(text));
             }
             Err(error) => return Err(error),

@@ -208,6 +208,9 @@ impl Client {
             first.await.unwrap_or(Err(CallError::Cancelled))?;
         } else {
             self.listen_in_session().await;
+            if self.shared.link.is_none() {
+                subscribed.task = Some(tokio::spawn(keep_alive(self.clone())).abort_handle());
+            }
             for uri in uris {
                 self.subscribe(methods::SUBSCRIBE, &uri).await?;
             }
@@ -250,8 +253,8 @@ impl Drop for Subscribed {
     fn drop(&mut self) {
         let watchers = &self.client.listening.watchers;
         let removed = watchers.state().all.remove(&self.number);
-        if let Some(task) = &self.task {
-            task.abort();
+        self.task.as_ref().inspect(|task| task.abort());
+        if self.client.revision().is_stateless() {
             return;
         }
         let others = watchers.uris();
@@ -272,6 +275,16 @@ impl Drop for Subscribed {
                 }
             }
         });
+    }
+}
+
+/// Connects again when a duplex connection has broken: nothing else does if no call is made.
+async fn keep_alive(client: Client) {
+    loop {
+        tokio::time::sleep(KEEP_ALIVE).await;
+        if let Err(error) = client.ping().timeout(HANDSHAKE).await {
+            tracing::debug!(%error, "an MCP server that is watched does not answer");
+        }
     }
 }
 
@@ -343,6 +356,9 @@ impl Lasting {
         }
     }
 }
+
+/// How often a server is asked whether it is there, while it is watched.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The longest pause before a subscription is begun again.
 const LONGEST: Duration = Duration::from_secs(30);

@@ -51,7 +51,7 @@ pub(crate) async fn connect(way: Way, server: &Server, builder: ClientBuilder) -
     };
     let expected = match way {
         Way::Duplex(revision) | Way::Http(revision) => revision,
-        Way::OldSse => Revision::V2024_11_05,
+        Way::OldSse => Revision::V2025_11_25,
     };
     assert_eq!(client.revision(), expected, "{way:?}");
     Connected { client, _serving: serving }

@@ -7,11 +7,8 @@ use switchboard_core::CallError;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::Link;
 use super::answer::{LONG_PAUSE, PAUSE, Reading, is_events};
-
-/// How long the stream may be silent. Not every server sends comments to keep it alive.
-const SILENCE: Duration = Duration::from_secs(300);
+use super::{Link, SILENCE};
 
 /// Where the stream is.
 #[derive(Default)]
@@ -38,13 +35,14 @@ impl Link {
 
     /// Reads the stream once. False if the server has none.
     async fn listen_once(&self, place: &mut Place) -> Result<bool, CallError> {
+        let session = self.0.session.load_full();
         let response = self.0.open(&place.last).await;
         place.beginning = None;
         let response = response?;
         let status = response.status();
-        if status == StatusCode::NOT_FOUND && self.0.session.load().is_some() {
+        if status == StatusCode::NOT_FOUND && session.is_some() {
             place.last.clear();
-            self.0.begin_again().await?;
+            self.0.begin_again(session).await?;
             return Ok(true);
         }
         if status.is_client_error() && !place.last.is_empty() {
@@ -53,7 +51,7 @@ impl Link {
             return Ok(true);
         }
         if !status.is_success() || !is_events(&response) {
-            return Ok(!status.is_client_error() && !status.is_success());
+            return Ok(status.is_server_error());
         }
         if place.last.is_empty() {
             self.0.listener.missed(place.was_open).await;

@@ -35,6 +35,9 @@ const TIME: Duration = Duration::from_secs(60);
 /// The same for calls that have a clock, which says when to give up.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How long a stream of notifications may be silent. Not every server sends comments to keep it alive.
+const SILENCE: Duration = Duration::from_secs(300);
+
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
@@ -51,6 +54,8 @@ struct Inner {
     /// The session of the older era, if the server has sessions.
     session: ArcSwapOption<HeaderValue>,
     next_id: AtomicU64,
+    /// Held while another session is begun.
+    beginning: tokio::sync::Mutex<()>,
     /// Whether the server refused `initialize` as one does that has an event stream at this URL.
     is_refused: AtomicBool,
 }
@@ -69,6 +74,7 @@ impl Link {
             revision: OnceLock::new(),
             session: ArcSwapOption::empty(),
             next_id: AtomicU64::new(1),
+            beginning: tokio::sync::Mutex::default(),
             is_refused: AtomicBool::new(false),
         })))
     }
@@ -110,15 +116,19 @@ impl Inner {
         let id = self.next_id();
         let unanswered = self.unanswered(id, call);
         let answer = self.answer_once(id, call).await;
-        unanswered.map(Unanswered::disarm);
+        // What took too long may still be worked on.
+        if !matches!(answer, Err(CallError::TimedOut)) {
+            unanswered.map(Unanswered::disarm);
+        }
         answer
     }
 
     async fn answer_once(&self, id: u64, call: &Call) -> Result<Reply, CallError> {
+        let session = self.session.load_full();
         let mut response = self.post(call, id).await?;
         // MCP-HTTP-12: the server has forgotten the session.
-        if response.status() == StatusCode::NOT_FOUND && self.session.load().is_some() {
-            self.begin_again().await?;
+        if response.status() == StatusCode::NOT_FOUND && session.is_some() {
+            self.begin_again(session).await?;
             response = self.post(call, id).await?;
         }
         if call.method.as_str() == methods::INITIALIZE {
@@ -141,8 +151,13 @@ impl Inner {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Begins another session.
-    async fn begin_again(&self) -> Result<(), CallError> {
+    /// Begins another session instead of this one, unless another call has done so.
+    async fn begin_again(&self, lost: Option<Arc<HeaderValue>>) -> Result<(), CallError> {
+        let _alone = self.beginning.lock().await;
+        let current = self.session.load_full();
+        if current.is_some() && current != lost {
+            return Ok(());
+        }
         self.session.store(None);
         let revision = self.revision.get().copied().unwrap_or(Revision::LATEST_STATEFUL);
         let call = self.about.initialization(revision)?;
@@ -213,10 +228,11 @@ impl Inner {
     }
 }
 
-/// How long a call may take.
+/// How long a call may take, and its answer may be silent.
 fn time(call: &Call) -> Duration {
     match call.cx.get::<Arc<Clock>>() {
         Some(_) => LONG,
+        None if call.method.as_str() == methods::LISTEN => SILENCE,
         None => call.cx.time_left().unwrap_or(TIME),
     }
 }
