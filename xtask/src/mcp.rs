@@ -48,6 +48,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
     let ran = run_sets(&folder, &node, &url).and_then(|passed| {
         let old = url.replace("/mcp", "/sse");
         let child = program.display().to_string();
+        client::reach(&client, &[&url, &old, &format!("exec:{child} stdio")])?;
         for place in [&[url.as_str()][..], &[old.as_str()], &[child.as_str(), "stdio"]] {
             inspect(&folder, &node, place)?;
         }

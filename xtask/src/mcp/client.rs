@@ -24,6 +24,15 @@ pub(super) fn run_sets(folder: &Path, node: &str, client: &Path) -> Result<usize
     Ok(passed + run(folder, node, client, &["--scenario", ALONE], ALONE, 1)?)
 }
 
+/// Lets the client list the tools of our own server at these URLs: the suite knows only streamable HTTP.
+pub(super) fn reach(client: &Path, urls: &[&str]) -> Result<(), Failure> {
+    for url in urls {
+        let program = Program::at(client).arg(*url).env("MCP_CONFORMANCE_SCENARIO", "tools");
+        program.run()?;
+    }
+    Ok(())
+}
+
 fn run(
     folder: &Path,
     node: &str,

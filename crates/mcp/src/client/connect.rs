@@ -158,13 +158,13 @@ impl Connector {
         let agreed = match self.agree(&peer, &about).await {
             Ok(agreed) => agreed,
             // MCP-SSE-06: the server may know only two paths.
-            Err(CallError::Transport(text)) if link.may_be_old() => {
+            Err(refused) if link.may_be_old() => {
                 let (dial, credentials) = (dial.clone(), self.credentials.clone());
                 let connect: Arc<Connect> = Arc::new(move |service| {
                     Box::pin(old_sse::connect(dial.clone(), credentials.clone(), service))
                 });
                 let old = self.over_duplex(connect, Some(Revision::LATEST_STATEFUL)).await;
-                return old.map_err(|_| CallError::Transport(text));
+                return old.map_err(|_| refused);
             }
             Err(error) => return Err(error),
         };

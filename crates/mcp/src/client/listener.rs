@@ -76,11 +76,16 @@ impl Listening {
         }
     }
 
-    /// Anything may have changed: notifications were lost, or it may be another version of the server.
+    /// Notifications may have been lost.
     pub(super) async fn lost(&self) {
+        self.watchers.gap().await;
+        self.renewed().await;
+    }
+
+    /// It may be another version of the server.
+    pub(super) async fn renewed(&self) {
         self.known.cache.clear();
         self.known.tools.clear();
-        self.watchers.gap().await;
         self.change().await;
     }
 

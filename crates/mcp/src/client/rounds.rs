@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use switchboard_core::{Context, ErrorObject, Json, Outcome, Reply};
+use switchboard_core::{CallError, Context, ErrorObject, Json, Outcome, Reply};
 
 use super::clock::Clock;
 use super::program::Program;
@@ -82,11 +82,11 @@ async fn converse(
         let state = told.get("requestState").filter(|_| questions.request_state.is_some());
         if questions.input_requests.is_empty() && state.is_none() {
             let text = "the server asks for nothing and names no state to continue from";
-            return Err(ErrorObject::upstream_failed(text));
+            return Err(CallError::Protocol(text.into()).into());
         }
         returned = Some((asked.all(&questions, &cx).await?, state));
     }
-    Err(ErrorObject::upstream_failed(format!("the server asked more than {ROUNDS} times")))
+    Err(CallError::Protocol(format!("the server asked more than {ROUNDS} times").into()).into())
 }
 
 /// What a result asks for, if it does.

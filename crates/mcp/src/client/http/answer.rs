@@ -50,8 +50,13 @@ impl Inner {
             true => self.read_events(id, response, call).await?,
             false => {
                 let text = response.into_body().whole(LARGEST, time(call)).await?;
-                let message = Json::parse(String::from_utf8_lossy(&text).into_owned()).ok();
-                message.and_then(|message| reply_in(&message, id, status))
+                match Json::parse(String::from_utf8_lossy(&text).into_owned()) {
+                    Ok(message) => reply_in(&message, id, status),
+                    Err(error) if status.is_success() => {
+                        return Err(CallError::Protocol(format!("the response is not JSON: {error}").into()));
+                    }
+                    Err(_) => None,
+                }
             }
         };
         found.ok_or_else(|| match status {
@@ -86,8 +91,9 @@ impl Inner {
                 }
             };
             retry = body.retry().unwrap_or(retry).min(LONG_PAUSE);
-            if body.last_event_id() != last {
-                last = body.last_event_id().to_owned();
+            let newest = body.last_event_id();
+            if !newest.is_empty() && newest != last {
+                last = newest.to_owned();
                 attempts = 0;
             }
             // Streams without a session cannot be resumed, the request is lost (MCP-N-06).

@@ -43,6 +43,7 @@ impl Link {
         if status == StatusCode::NOT_FOUND && session.is_some() {
             place.last.clear();
             self.0.begin_again(session).await?;
+            place.retry = Some(Duration::ZERO);
             return Ok(true);
         }
         if status.is_client_error() && !place.last.is_empty() {

@@ -169,8 +169,8 @@ impl Inner {
         self.post(&Call::notification(methods::INITIALIZED, None), 0).await.map(drop)?;
         if let Some(listening) = self.listener.listening() {
             subscribe_again(&listening, |call| self.ask(call)).await;
-            // It may be another version of the server.
-            tokio::spawn(async move { listening.lost().await });
+            // Who watches finds a gap when the stream of the session is open again.
+            tokio::spawn(async move { listening.renewed().await });
         }
         Ok(())
     }
