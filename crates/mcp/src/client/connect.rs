@@ -31,10 +31,9 @@ const OPENING: Duration = Duration::from_secs(1);
 type Connect = dyn Fn(Arc<dyn Service>) -> Connecting + Send + Sync;
 type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;
 
-/// Connects to MCP servers on behalf of others: for many callers by default, or for the one client that a call belongs to.
+/// Connects [adapters](crate::adapt) to MCP servers: for many callers by default, or for the one client that a call belongs to.
 ///
-/// Questions of the server are passed on to them, so it is for [adapters](crate::adapt). A program that asks for itself uses
-/// [`Client::builder`].
+/// Questions of the server are passed on to them. Other programs use [`Client::builder`].
 #[derive(Clone, Debug)]
 pub struct Connector {
     pub(super) host: Host,

@@ -1,12 +1,15 @@
 //! Questions of a server during a call, to the callbacks of the client.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use switchboard_core::{Code, ErrorObject, Method};
+use switchboard_core::{CallError, Code, ErrorObject, Method};
 use switchboard_mcp::model::{ElicitForm, ElicitUrl, Elicited, LogLevel, Revision, Root, Sampled, Sampling};
 use switchboard_mcp::{Answer, Client, ClientBuilder};
+use tokio::sync::Notify;
 
 use crate::client::within;
-use crate::fixtures::{server, text_tool};
+use crate::fixtures::{server, stuck, text_tool};
 use crate::ways::{WAYS, Way, builder, connect};
 
 /// A tool that asks for everything, in three rounds.
@@ -42,7 +45,7 @@ fn answering() -> ClientBuilder {
 #[tokio::test]
 async fn callbacks_answer_servers_of_both_eras() {
     let server = server([book()]);
-    for way in WAYS.into_iter().filter(|way| *way != Way::OldSse) {
+    for way in WAYS {
         let connected = connect(way, &server, answering()).await;
         let result = within(connected.client.tool("book", ()).into_future()).await.unwrap();
         assert_eq!(result.text(), "12 fine file:///home true", "{way:?}");
@@ -80,20 +83,30 @@ async fn a_server_that_asks_again_and_again_is_not_called_forever() {
 // MCP-EL-02
 #[tokio::test]
 async fn a_user_can_take_longer_than_the_call_may() {
-    let ask = text_tool("ask", |_, caller| async move {
-        Ok(format!("{:?}", caller.elicit::<u32>("?").await? == Answer::Decline))
-    });
-    let server = server([ask]);
     let time = std::time::Duration::from_millis(300);
-    for way in WAYS.into_iter().filter(|way| *way != Way::OldSse) {
-        let builder = builder().timeout(time).on_elicit(move |_: ElicitForm| async move {
-            // It is the user who takes the time, not the test.
-            tokio::time::sleep(2 * time).await;
-            Elicited::decline()
+    for way in WAYS {
+        let ask = text_tool("ask", |_, caller| async move {
+            Ok(format!("{:?}", caller.elicit::<u32>("?").await? == Answer::Decline))
         });
-        let connected = connect(way, &server, builder).await;
-        let told = within(connected.client.tool("ask", ()).into_future()).await.unwrap();
-        assert_eq!(told.text(), "true", "{way:?}");
+        let (stuck, _events) = stuck();
+        let (asked, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (entered, released) = (Arc::clone(&asked), Arc::clone(&answer));
+        let builder = builder().timeout(time).on_elicit(move |_: ElicitForm| {
+            let (entered, released) = (Arc::clone(&entered), Arc::clone(&released));
+            async move {
+                entered.notify_one();
+                released.notified().await;
+                Elicited::decline()
+            }
+        });
+        let connected = connect(way, &server([ask, stuck]), builder).await;
+        let call = tokio::spawn(connected.client.tool("ask", ()).into_future());
+        within(asked.notified()).await;
+        // Meanwhile another call runs out of the same time.
+        let late = within(connected.client.tool("stuck", ()).into_future()).await;
+        assert_eq!(late, Err(CallError::TimedOut));
+        answer.notify_one();
+        assert_eq!(within(call).await.unwrap().unwrap().text(), "true", "{way:?}");
     }
 }
 
