@@ -117,8 +117,10 @@ impl Inner {
         let unanswered = self.unanswered(id, call);
         let answer = self.answer_once(id, call).await;
         // What took too long may still be worked on.
-        if !matches!(answer, Err(CallError::TimedOut)) {
-            unanswered.map(Unanswered::disarm);
+        if let Some(unanswered) = unanswered
+            && !matches!(answer, Err(CallError::TimedOut))
+        {
+            unanswered.disarm();
         }
         answer
     }
