@@ -1,8 +1,11 @@
 //! Runs the official conformance suite of the Model Context Protocol against `examples/mcp_conformance_server`: the requirements of
 //! both revisions that have them, and all its scenarios, those that are not scored included. Then the official Inspector calls the
-//! server, over HTTP, over the event stream of 2024-11-05 and as a child process.
+//! server, over HTTP, over the event stream of 2024-11-05 and as a child process. The suite also tests
+//! `examples/mcp_conformance_client`.
 //!
 //! The suite is pinned in `tests/mcp/`. Both are installed where cargo builds, in `mcp/`.
+
+mod client;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,12 +37,18 @@ pub(crate) fn run() -> Result<Done, Failure> {
     let node = node::ensure(&folder.join("node"))?;
     install(&folder)?;
     install_inspector(&folder.join("inspector"))?;
-    Program::cargo("build -p switchboard --example mcp_conformance_server --all-features").run()?;
+    Program::cargo(
+        "build -p switchboard --example mcp_conformance_server --example mcp_conformance_client --all-features",
+    )
+    .run()?;
+    let client = target.join("debug/examples/mcp_conformance_client");
+    let of_client = client::run_sets(&folder, &node, &client)?;
     let program = target.join("debug/examples/mcp_conformance_server");
     let (mut server, url) = start(&program)?;
     let ran = run_sets(&folder, &node, &url).and_then(|passed| {
         let old = url.replace("/mcp", "/sse");
         let child = program.display().to_string();
+        client::reach(&client, &[&url, &old, &format!("exec:{child} stdio")])?;
         for place in [&[url.as_str()][..], &[old.as_str()], &[child.as_str(), "stdio"]] {
             inspect(&folder, &node, place)?;
         }
@@ -49,7 +58,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
     let _ = server.kill();
     let _ = server.wait();
     let passed = ran?;
-    println!("    {} checks passed, none failed", passed.iter().sum::<usize>());
+    println!("    {} checks passed, none failed", passed.iter().sum::<usize>() + of_client);
     Ok(Done::Passed)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard::carrier::redacted;
-use switchboard::mcp::Client;
+use switchboard::mcp::Connector;
 use switchboard::mcp::adapt::Methods;
 use switchboard::openrpc::{Discovery, DiscoveryHandle, Generator, Info};
 use switchboard::{CallError, Dial, Router, Service};
@@ -56,7 +56,7 @@ impl Served {
             }
             None => dial,
         };
-        let client = Client::dial(dial).await.map_err(|error| unreachable(url, &error))?;
+        let client = Connector::default().dial(dial).await.map_err(|error| unreachable(url, &error))?;
         Ok(Served::Mcp(Methods::of(&client).await.map_err(|error| unreachable(url, &error))?))
     }
 

@@ -5,7 +5,8 @@
 //!   ordinary call, so every layer sees the method and not the tool.
 //! - [`McpRoute`] serves it over HTTP, at one path for all revisions.
 //! - [`Caller`] is the client of a call: methods ask it questions, report progress to it, and log to it.
-//! - [`adapt`] makes tools of the methods of other servers, and methods of the tools of other servers; [`Client`] calls them.
+//! - [`adapt`] makes tools of the methods of other servers, and methods of the tools of other servers.
+//! - [`Client`] calls servers of every revision, and answers their questions.
 //! - [`model`] has the wire types.
 
 pub mod adapt;
@@ -20,6 +21,9 @@ mod spoken;
 
 pub use ask::seal::{StateKeyError, StateKeys};
 pub use ask::{Amount, Answer, Ask, AskError, Caller, Feature, FromAnswer};
-pub use client::{Client, Connector};
+pub use client::{
+    Change, Client, ClientBuilder, Connector, Credentials, CredentialsFuture, Pages, Progress, PromptResult,
+    Refusal, Request, ToolError, Unsent, Watch,
+};
 pub use http::{HttpOptions, McpRoute, MessagesRoute, SseRoute};
 pub use server::{BuildError, CacheScope, ServeError, Server};

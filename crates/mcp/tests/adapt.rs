@@ -14,7 +14,7 @@ use switchboard_core::{
 };
 use switchboard_mcp::adapt::{Methods, Remote, RemoteError, Updates};
 use switchboard_mcp::model::Revision;
-use switchboard_mcp::{Client, Server};
+use switchboard_mcp::{Client, Connector, Server};
 use switchboard_openrpc::{Discovery, Document, Generator, Info};
 use switchboard_transport::{memory, running};
 use tokio::sync::mpsc;
@@ -310,7 +310,7 @@ async fn client(server: &Server, is_old: bool) -> Client {
         let peer = if is_old { Peer::local(old) } else { peer };
         async { Ok::<_, CallError>(peer) }
     };
-    Client::over(connect).await.unwrap()
+    Connector::default().over(connect).await.unwrap()
 }
 
 impl IntoReply for ErrorObject {

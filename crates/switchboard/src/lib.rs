@@ -116,6 +116,9 @@ mod pages {
     #[cfg(feature = "mcp")]
     #[doc = include_str!("../../../docs/mcp.md")]
     struct Mcp;
+    #[cfg(feature = "mcp")]
+    #[doc = include_str!("../../../docs/mcp-client.md")]
+    struct McpClient;
     #[cfg(feature = "nats")]
     #[doc = include_str!("../../../docs/nats.md")]
     struct Nats;

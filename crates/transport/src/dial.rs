@@ -215,6 +215,20 @@ impl Dial {
         self
     }
 
+    /// The same connection to another URL of the same scheme. The headers go there too, so take care that it is the same server.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a URL, or its scheme differs.
+    pub fn with_url(mut self, url: &str) -> Result<Dial, DialError> {
+        let url: Url = url.parse()?;
+        if url.scheme() != self.url.scheme() {
+            return Err(DialError::Unsupported(url.scheme().to_owned()));
+        }
+        self.url = url;
+        Ok(self)
+    }
+
     /// The URL.
     #[must_use]
     pub fn url(&self) -> &Url {

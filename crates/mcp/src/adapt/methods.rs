@@ -14,11 +14,12 @@ use switchboard_openrpc::remote::{Slot, by_name};
 
 use super::approval::Approval;
 use super::listed::Listed;
-use super::relay::{Parked, Request, in_rounds};
+use super::relay::Parked;
 use super::result::{is_whole, plain, whole};
 use super::tool::ToolMethod;
 use crate::ask::{Asker, Caller};
 use crate::catalog::{RELAYED_PROMPTS, RELAYED_RESOURCES, RELAYED_TEMPLATES};
+use crate::client::rounds::{Asked, Request, in_rounds};
 use crate::client::{Client, ParamHeaders, param_headers};
 use crate::model::{Capability, methods};
 use crate::object::Object;
@@ -38,10 +39,10 @@ use crate::object::Object;
 ///
 /// ```no_run
 /// use switchboard_core::Router;
-/// use switchboard_mcp::{Client, adapt::Methods};
+/// use switchboard_mcp::{Connector, adapt::Methods};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = Client::connect("http://127.0.0.1:8000/mcp").await?;
+/// let client = Connector::default().connect("http://127.0.0.1:8000/mcp").await?;
 /// let router = Router::builder().mount_described("weather/", Methods::of(&client).await?).build()?;
 /// # Ok(())
 /// # }
@@ -179,7 +180,12 @@ impl Inner {
         let client = self.client.clone();
         match (client.revision().is_stateless(), caller.asker()) {
             _ if !caller.features().can_be_asked() => request.send(&client, cx),
-            (true, _) => ReplyFuture::untimed(in_rounds(client, request, cx.clone(), caller)),
+            (true, _) => {
+                let cx = cx.clone();
+                ReplyFuture::untimed(
+                    async move { in_rounds(client, request, cx, Asked::Caller(caller)).await.0 },
+                )
+            }
             (false, Asker::Rounds(_)) => {
                 let parked = Arc::clone(&self.parked);
                 ReplyFuture::untimed(parked.converse(client, request, cx.clone(), caller))

@@ -10,99 +10,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use switchboard_core::{Context, ErrorObject, Json, Outcome, Reply};
+use switchboard_core::{Context, ErrorObject, Reply};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::ask::seal::random_id;
-use crate::ask::{AskError, Caller, Question};
+use crate::ask::{AskError, Caller};
 use crate::client::forwarded::Forwarded;
-use crate::client::{Client, ParamHeaders, complete};
-use crate::model::{INPUT_REQUIRED, InputRequired};
-use crate::object::Object;
+use crate::client::rounds::Request;
+use crate::client::{Client, complete};
 use crate::server::principal;
-
-/// How often a server may ask during one call.
-const ROUNDS: usize = 10;
 
 /// How many calls of one caller are parked at most. Then the oldest ends.
 const PARKED: usize = 32;
 
 /// How long a call is parked: as long as the state of a round is valid.
 const PARKING_TIME: Duration = Duration::from_secs(600);
-
-/// A request to a server.
-#[derive(Clone)]
-pub(super) struct Request {
-    pub(super) method: &'static str,
-    pub(super) params: Vec<(String, Json)>,
-    pub(super) headers: ParamHeaders,
-}
-
-impl Request {
-    fn params(&self) -> Object<'_> {
-        self.params.iter().fold(Object::new(), |params, (name, value)| params.with(name, value.clone()))
-    }
-
-    /// Sends it to a server that asks by requests, if at all.
-    pub(super) fn send(&self, client: &Client, cx: &Context) -> switchboard_core::ReplyFuture {
-        client.send(self.method, self.params(), cx, self.headers.clone())
-    }
-}
-
-/// Makes a call of a stateless server, as often as it asks.
-pub(super) async fn in_rounds(client: Client, request: Request, cx: Context, caller: Caller) -> Reply {
-    let forwarded = client.begin(&cx);
-    let mut returned: Option<(Json, Option<String>)> = None;
-    for round in 0..ROUNDS {
-        let told = async {
-            let mut params = request.params();
-            if let Some((answers, state)) = &returned {
-                params = params.with("inputResponses", answers.clone());
-                params = params.with_some("requestState", state.as_deref());
-            }
-            let headers = request.headers.clone();
-            let reply =
-                client.forward(request.method, params, headers, &forwarded, &cx, caller.features()).await;
-            match reply.outcome {
-                Outcome::Value(value) => Ok(value.detached()),
-                Outcome::Error(error) => Err(error),
-                Outcome::Stream(_) => Err(ErrorObject::internal(&"the answer is a stream")),
-            }
-        };
-        // A client that is asked in rounds comes back with the answers to this round: the server is not called again for it.
-        let told: Json = match caller.once(&format!("round-{round}"), told).await {
-            Ok(told) => told,
-            Err(error) => return error.into(),
-        };
-        let Some(asked) = input_required(&told) else { return complete(Reply::value(told)) };
-        match ask_all(&caller, &asked).await {
-            Ok(answers) => returned = Some((answers, asked.request_state)),
-            Err(error) => return error.into(),
-        }
-    }
-    ErrorObject::upstream_failed(format!("the server asked more than {ROUNDS} times")).into()
-}
-
-/// What a result asks for, if it does.
-fn input_required(result: &Json) -> Option<InputRequired> {
-    let asked: InputRequired = result.decode().ok()?;
-    (asked.result_type == INPUT_REQUIRED).then_some(asked)
-}
-
-/// Asks everything at once.
-async fn ask_all(caller: &Caller, asked: &InputRequired) -> Result<Json, ErrorObject> {
-    let asks = asked.input_requests.iter().map(async |(key, request)| {
-        let mut question = Question::relayed(&request.method, request.params.as_ref())?;
-        question.key = Some(key.clone());
-        Ok::<_, ErrorObject>((key.clone(), caller.relay(question).await?))
-    });
-    let answers: Vec<(String, Json)> = join_all(asks).await.into_iter().collect::<Result<_, _>>()?;
-    let object = answers.iter().fold(Object::new(), |object, (key, answer)| object.with(key, answer.clone()));
-    object.json()
-}
 
 /// Calls that wait for a client without a session to come back. The state that the client has names its call by a random handle, so
 /// it ends with this process, and the client starts over.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use switchboard_core::{Code, Context, ErrorObject, FromContext as _, Json, Reply};
 use tokio::sync::{Notify, oneshot};
 
+use super::clock::{Clock, Paused};
 use crate::ask::{Asker, Caller, Question};
 use crate::model::{LogLevel, Revision, Sampled, Wire as _, methods};
 use crate::object::Object;
@@ -37,6 +38,12 @@ impl Calls {
     /// The call with this progress token.
     pub(super) fn find(&self, token: &Json) -> Option<Arc<Forwarded>> {
         self.running().get(&token.decode().ok()?)?.upgrade()
+    }
+
+    /// Stops the clocks of all calls.
+    pub(super) fn pause(&self) -> Vec<Paused> {
+        let all: Vec<_> = self.running().values().filter_map(Weak::upgrade).collect();
+        all.iter().filter_map(|call| call.pause()).collect()
     }
 
     /// The call that a question belongs to which does not say: the only one. If a session makes all calls, any of them will do.
@@ -82,6 +89,11 @@ impl Forwarded {
 
     fn cx(&self) -> Context {
         self.cx.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Stops the clock of the call, if it has one.
+    pub(super) fn pause(&self) -> Option<Paused> {
+        self.cx().get::<Arc<Clock>>().map(Clock::pause)
     }
 
     /// The caller has come back with this context.

@@ -3,11 +3,14 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use switchboard_core::{Call, Code, ErrorObject, Json, Peer, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, Code, ErrorObject, Json, Reply, ReplyFuture, Service};
 use tokio::task::JoinHandle;
 
+use super::about::{About, Claim};
 use super::forwarded::{Calls, Forwarded, ask};
-use super::{Agreed, Claim, request};
+use super::program::Program;
+use super::watch::Watchers;
+use super::{Agreed, Known};
 use crate::ask::Caller;
 use crate::model::{LogLevel, Revision, methods};
 use crate::object::{Object, Part};
@@ -23,23 +26,39 @@ pub(crate) struct Listening {
     /// The server's name for logs, and its revision.
     server: OnceLock<(String, Revision)>,
     pub(super) calls: Arc<Calls>,
+    pub(super) watchers: Watchers,
+    pub(super) known: Known,
     subscription: Mutex<Option<JoinHandle<()>>>,
-    /// The client whose connection it is; none if many clients share it.
-    owner: Option<Caller>,
+    host: Host,
+}
+
+/// Who a connection belongs to.
+#[derive(Clone, Debug)]
+pub(super) enum Host {
+    /// Many callers share it.
+    Callers,
+    /// One client, whose session it lasts for.
+    Owner(Caller),
+    /// A program.
+    Program(Arc<Program>),
 }
 
 impl Listening {
-    /// Of a connection that belongs to this client, or to many.
-    pub(super) fn of(owner: Option<Caller>) -> Listening {
-        let (on_change, on_update, server) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+    pub(super) fn of(host: Host) -> Listening {
         Listening {
-            on_change,
-            on_update,
-            server,
+            on_change: OnceLock::new(),
+            on_update: OnceLock::new(),
+            server: OnceLock::new(),
             calls: Arc::default(),
+            watchers: Watchers::default(),
+            known: Known::default(),
             subscription: Mutex::default(),
-            owner,
+            host,
         }
+    }
+
+    pub(super) fn host(&self) -> &Host {
+        &self.host
     }
 
     /// Calls this function when the list of tools has changed. The first one counts.
@@ -57,6 +76,19 @@ impl Listening {
         }
     }
 
+    /// Notifications may have been lost.
+    pub(super) async fn lost(&self) {
+        self.watchers.gap().await;
+        self.renewed().await;
+    }
+
+    /// It may be another version of the server.
+    pub(super) async fn renewed(&self) {
+        self.known.cache.clear();
+        self.known.tools.clear();
+        self.change().await;
+    }
+
     /// Calls this function with the URI of a resource that has changed, if the connection belongs to many clients. The first one counts.
     pub(crate) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
         let _ = self.on_update.set(Box::new(update));
@@ -64,7 +96,7 @@ impl Listening {
 
     /// A resource has changed.
     async fn update(&self, params: &Json) {
-        if let Some(owner) = &self.owner {
+        if let Host::Owner(owner) = &self.host {
             return owner.relay_update(params).await;
         }
         let uri = params.get("uri").and_then(|uri| uri.decode::<String>().ok());
@@ -73,9 +105,32 @@ impl Listening {
         }
     }
 
+    /// Something has changed, or the server is about to say when it does.
+    async fn changed(&self, notification: &str, params: Option<&Json>) {
+        let uri = params.and_then(|params| params.get("uri"));
+        self.known.cache.forget(notification, uri.as_ref());
+        if notification == methods::TOOLS_CHANGED {
+            self.known.tools.clear();
+        }
+        self.watchers.tell(notification, params).await;
+        match (notification, params) {
+            (methods::RESOURCE_UPDATED, Some(params)) => self.update(params).await,
+            // Something may have changed before the subscription began.
+            _ => self.change().await,
+        }
+    }
+
+    /// The client that it belongs to.
+    fn owner(&self) -> Option<Caller> {
+        match &self.host {
+            Host::Owner(owner) => Some(owner.clone()),
+            Host::Callers | Host::Program(_) => None,
+        }
+    }
+
     /// Whether it belongs to one client.
     pub(crate) fn is_owned(&self) -> bool {
-        self.owner.is_some()
+        matches!(self.host, Host::Owner(_))
     }
 
     /// The server is known.
@@ -88,17 +143,17 @@ impl Listening {
         self.server.get().map_or(("", Revision::LATEST_STATEFUL), |(name, revision)| (name, *revision))
     }
 
-    /// Asks for notifications over a new connection, where that is necessary.
-    pub(super) fn begin(&self, peer: &Peer, agreed: &Agreed) {
-        let Some(call) = subscription(agreed) else { return };
-        let peer = peer.clone();
-        // It ends with the connection.
-        self.run(async move { drop(Service::call(&peer, &call).await) });
-    }
-
     /// Runs what asks for notifications, until it is replaced or this is dropped.
     pub(super) fn run(&self, asking: impl Future<Output = ()> + Send + 'static) {
         self.replace(Some(tokio::spawn(asking)));
+    }
+
+    /// Runs it, unless it runs already.
+    pub(super) fn run_once(&self, asking: impl FnOnce() -> JoinHandle<()>) {
+        let mut subscription = self.subscription.lock().unwrap_or_else(PoisonError::into_inner);
+        if subscription.as_ref().is_none_or(JoinHandle::is_finished) {
+            *subscription = Some(asking());
+        }
     }
 
     fn replace(&self, task: Option<JoinHandle<()>>) {
@@ -124,7 +179,7 @@ pub(super) fn has_changes(agreed: &Agreed) -> bool {
 }
 
 /// The request that asks a stateless server for changes of its lists, if it announces them.
-pub(super) fn subscription(agreed: &Agreed) -> Option<Call> {
+pub(super) fn subscription(about: &About, agreed: &Agreed) -> Option<Call> {
     if !agreed.revision.is_stateless() || !has_changes(agreed) {
         return None;
     }
@@ -137,7 +192,7 @@ pub(super) fn subscription(agreed: &Agreed) -> Option<Call> {
     let wanted = all.iter().filter(|(_, is_announced)| *is_announced);
     let wanted = wanted.fold(Object::new(), |wanted, (name, _)| wanted.with(name, Part::True));
     let wanted = Object::new().with("notifications", wanted);
-    request(methods::LISTEN, wanted, agreed.revision, Claim::default()).ok()
+    about.request(methods::LISTEN, wanted, agreed.revision, Claim::default()).ok()
 }
 
 /// The service that the server calls.
@@ -149,6 +204,19 @@ impl Listener {
         Listener(Arc::downgrade(listening))
     }
 
+    pub(super) fn listening(&self) -> Option<Arc<Listening>> {
+        self.0.upgrade()
+    }
+
+    /// A stream of notifications begins: something may have changed before, and something was missed if it has begun before.
+    pub(super) async fn missed(&self, is_again: bool) {
+        match self.0.upgrade() {
+            Some(listening) if is_again => listening.lost().await,
+            Some(listening) => listening.change().await,
+            None => {}
+        }
+    }
+
     /// Answers a message that came while the server works on a call, if it is known on which.
     pub(super) fn hear(&self, call: &Call, during: Option<&Arc<Forwarded>>) -> ReplyFuture {
         let nothing = || ReplyFuture::ready(Reply::value(Json::NULL));
@@ -158,24 +226,25 @@ impl Listener {
         };
         match method {
             methods::PING if !call.is_notification() => Object::new().reply().into(),
-            // Something may have changed before the subscription began.
             methods::TOOLS_CHANGED
             | methods::RESOURCES_CHANGED
             | methods::PROMPTS_CHANGED
-            | methods::ACKNOWLEDGED => ReplyFuture::untimed(async move {
-                listening.change().await;
-                Reply::value(Json::NULL)
-            }),
-            methods::RESOURCE_UPDATED => {
-                let Some(params) = call.params.clone() else { return nothing() };
+            | methods::RESOURCE_UPDATED
+            | methods::ACKNOWLEDGED => {
+                let (name, params) = (call.method.clone(), call.params.clone());
                 ReplyFuture::untimed(async move {
-                    listening.update(&params).await;
+                    listening.changed(name.as_str(), params.as_ref()).await;
                     Reply::value(Json::NULL)
                 })
             }
             methods::MESSAGE => {
+                if let Host::Program(program) = &listening.host
+                    && program.log(call.params.as_ref())
+                {
+                    return nothing();
+                }
                 let reader = during.map(|call| call.caller()).filter(|caller| caller.log_level().is_some());
-                let Some(reader) = reader.or_else(|| listening.owner.clone()) else {
+                let Some(reader) = reader.or_else(|| listening.owner()) else {
                     log(listening.server().0, call.params.as_ref());
                     return nothing();
                 };
@@ -197,9 +266,19 @@ impl Listener {
             _ if call.is_notification() => nothing(),
             question if methods::INPUT_REQUESTS.contains(&question) => {
                 let (call, revision) = (call.clone(), listening.server().1);
+                if let Host::Program(program) = &listening.host {
+                    // Over one connection for all calls a server does not say which one it asks for.
+                    let paused = during
+                        .map_or_else(|| listening.calls.pause(), |call| call.pause().into_iter().collect());
+                    let answer = program.answer(question, call.params.as_ref(), revision);
+                    return answer.map(move |reply| {
+                        drop(paused);
+                        reply
+                    });
+                }
                 let found = during.cloned().or_else(|| listening.calls.only());
                 let Some(found) = found else {
-                    let Some(owner) = listening.owner.clone() else { return ReplyFuture::ready(no_caller()) };
+                    let Some(owner) = listening.owner() else { return ReplyFuture::ready(no_caller()) };
                     return ReplyFuture::untimed(async move {
                         ask(&owner, None, call.method.as_str(), call.params.as_ref(), revision).await
                     });

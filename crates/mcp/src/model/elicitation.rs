@@ -1,5 +1,7 @@
 //! Elicitation: asking the user of a client.
 
+use std::collections::BTreeMap;
+
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -43,6 +45,16 @@ pub struct ElicitUrl {
     pub elicitation_id: Option<String>,
     /// Request metadata, written only in 2025-11-25.
     pub meta: Meta,
+}
+
+impl ElicitForm {
+    /// The fields of the form that have a default, with it: what a user starts from.
+    #[must_use]
+    pub fn defaults(&self) -> BTreeMap<String, Json> {
+        let properties = self.requested_schema.get("properties");
+        let fields = properties.iter().flat_map(Json::entries);
+        fields.filter_map(|(name, field)| Some((name.into_owned(), field.get("default")?))).collect()
+    }
 }
 
 impl Elicitation {

@@ -9,7 +9,7 @@ use switchboard_core::{
     service_fn,
 };
 use switchboard_mcp::adapt::Methods;
-use switchboard_mcp::{Answer, Client as McpClient, Server};
+use switchboard_mcp::{Answer, Client as McpClient, Connector, Server};
 use switchboard_transport::{memory, running};
 
 use crate::client::{Client, alone, everything};
@@ -36,7 +36,7 @@ async fn connect(server: &Server, is_old: bool) -> McpClient {
         let peer = if is_old { Peer::local(old) } else { peer };
         async { Ok::<_, CallError>(peer) }
     };
-    McpClient::over(connect).await.unwrap()
+    Connector::default().over(connect).await.unwrap()
 }
 
 /// A server in front of this one, which it knows in this era.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use switchboard_core::{Call, ErrorObject, Method, Outcome, Service};
 use switchboard_mcp::adapt::Methods;
 use switchboard_mcp::model::Revision;
-use switchboard_mcp::{Client as McpClient, Server};
+use switchboard_mcp::{Connector, Server};
 use switchboard_transport::Dial;
 use tokio::sync::Semaphore;
 
@@ -18,7 +18,7 @@ use crate::serving::{Serving, serve};
 /// The methods of this server, which is known in the older era, or in the newer one.
 async fn methods(behind: &Serving, is_old: bool) -> Methods {
     let path = if is_old { "old" } else { "mcp" };
-    let client = McpClient::connect(&format!("http://{}/{path}", behind.address)).await.unwrap();
+    let client = Connector::default().connect(&format!("http://{}/{path}", behind.address)).await.unwrap();
     let revision = if is_old { Revision::V2025_11_25 } else { Revision::V2026_07_28 };
     assert_eq!(client.revision(), revision);
     Methods::of(&client).await.unwrap()
@@ -154,7 +154,7 @@ async fn the_server_behind_gets_the_credentials_of_this_client_and_not_of_its_ca
         let mut headers = HeaderMap::new();
         let front = async |headers: HeaderMap| {
             let dial = Dial::new(&url).unwrap().with_headers(headers);
-            let methods = Methods::of(&McpClient::dial(dial).await.unwrap()).await.unwrap();
+            let methods = Methods::of(&Connector::default().dial(dial).await.unwrap()).await.unwrap();
             serve(&Server::new(methods)).await
         };
         let call = async |front: &Serving| {

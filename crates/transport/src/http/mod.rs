@@ -107,4 +107,5 @@ pub use routes::{
     StreamRoute, TextRoute, Tower, Unread, tower,
 };
 pub use server::HttpServer;
+pub use sse::parser::Event;
 pub use url::HttpUrlError;

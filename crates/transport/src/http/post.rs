@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use super::body::{self, Unread};
 use super::client::Client;
-use super::sse::parser::{Parser, Piece};
+use super::sse::parser::{Event, Parser, Piece};
 
 impl Client {
     /// Sends this body as it is, with these headers only, and reads a response of up to `limit` bytes within this time.
@@ -84,7 +84,7 @@ impl ResponseBody {
         })
     }
 
-    /// The data of its next event; none at its end. The server may be silent for this long.
+    /// Its next event with data; none at its end. The server may be silent for this long.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl ResponseBody {
     /// # Cancel safety
     ///
     /// Nothing is lost when the future is dropped.
-    pub async fn event(&mut self, silence: Duration) -> Result<Option<String>, CallError> {
+    pub async fn event(&mut self, silence: Duration) -> Result<Option<Event>, CallError> {
         loop {
             while !self.chunk.is_empty() {
                 let mut rest = &self.chunk[..];
@@ -101,7 +101,7 @@ impl ResponseBody {
                 let used = self.chunk.len() - rest.len();
                 self.chunk.advance(used);
                 match piece.map_err(|error| CallError::Protocol(error.to_string().into()))? {
-                    Some(Piece::Event(event)) if !event.data.is_empty() => return Ok(Some(event.data)),
+                    Some(Piece::Event(event)) if !event.data.is_empty() => return Ok(Some(event)),
                     _ => {}
                 }
             }
@@ -112,6 +112,18 @@ impl ResponseBody {
                 None => return Ok(None),
             }
         }
+    }
+
+    /// The identifier of its last event, empty if there was none. A reader that reconnects sends it as `Last-Event-ID`.
+    #[must_use]
+    pub fn last_event_id(&self) -> &str {
+        self.parser.last_event_id()
+    }
+
+    /// How long the server wants a reader to wait before it reconnects, if it has said so.
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        self.parser.retry()
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use switchboard::mcp::Client;
+use switchboard::mcp::Connector;
 use switchboard::mcp::adapt::Methods;
 use switchboard::{CallError, Describe as _, Dial, Dialect, Peer};
 use tokio::runtime::Runtime;
@@ -295,7 +295,7 @@ fn clients_of_mcp_are_notified_of_tools_that_change() {
     let [http, _] = reloading.urls();
     let runtime = runtime();
     let tools = runtime.block_on(async {
-        let client = Client::dial(Dial::new(&format!("{http}/mcp")).unwrap()).await.unwrap();
+        let client = Connector::default().dial(Dial::new(&format!("{http}/mcp")).unwrap()).await.unwrap();
         Methods::of(&client).await.unwrap()
     });
     let names = || tools.describe_in(Dialect::default()).methods.into_iter().map(|method| method.name);
