@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::header::HeaderMap;
 use switchboard_core::{AllowedNames, Limits, SharedSeal, Tap, Version};
 
+use super::addresses::AllowedAddresses;
 #[cfg(feature = "tls")]
 use crate::tls::ClientTls;
 
@@ -41,6 +42,8 @@ pub struct HttpClientOptions {
     /// Which metadata of a call is sent with the calls made for it, see
     /// [`Settings::inherit`](switchboard_core::Settings::inherit): `traceparent` and `tracestate`.
     pub inherit: AllowedNames,
+    /// Which addresses it may connect to, after the name in the URL was resolved: all of them.
+    pub addresses: Option<AllowedAddresses>,
     /// Which headers of a response are the [metadata](switchboard_core::Extra) of its replies: `retry-after` and `www-authenticate`.
     pub reply_metadata: AllowedNames,
 }
@@ -61,6 +64,7 @@ impl Default for HttpClientOptions {
             seal: None,
             tap: None,
             inherit: AllowedNames::default(),
+            addresses: None,
             reply_metadata: AllowedNames::from_iter(["retry-after", "www-authenticate"]),
         }
     }
@@ -149,6 +153,13 @@ impl HttpClientOptions {
     #[must_use]
     pub fn with_inherit(mut self, inherit: AllowedNames) -> HttpClientOptions {
         self.inherit = inherit;
+        self
+    }
+
+    /// Sets [`addresses`](HttpClientOptions::addresses).
+    #[must_use]
+    pub fn with_addresses(mut self, addresses: Option<AllowedAddresses>) -> HttpClientOptions {
+        self.addresses = addresses;
         self
     }
 

@@ -13,6 +13,7 @@ use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::addresses::{AllowedAddresses, Resolver};
 use super::client_options::HttpClientOptions;
 use crate::keep_alive;
 use crate::socket::Socket;
@@ -22,7 +23,8 @@ use crate::tls::{ClientTls, Explained};
 /// Connects to the host of a URL.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
-    tcp: HttpConnector,
+    tcp: HttpConnector<Resolver>,
+    addresses: Option<AllowedAddresses>,
     /// How TLS is spoken; none where the URL is without.
     #[cfg(feature = "tls")]
     tls: Option<ClientTls>,
@@ -56,7 +58,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 impl Connector {
     pub(super) fn new(options: &HttpClientOptions) -> Connector {
-        let mut tcp = HttpConnector::new();
+        let mut tcp = HttpConnector::new_with_resolver(Resolver::new(options.addresses.clone()));
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(keep_alive::SILENT));
@@ -65,6 +67,7 @@ impl Connector {
         tcp.set_connect_timeout(Some(options.connect_time));
         Connector {
             tcp,
+            addresses: options.addresses.clone(),
             #[cfg(feature = "tls")]
             tls: None,
             #[cfg(feature = "tls")]
@@ -104,8 +107,11 @@ impl tower_service::Service<Uri> for Connector {
             self.connect_time,
             self.refusal.clone(),
         );
+        // A host that is an address is not resolved.
+        let checked = self.addresses.as_ref().map_or(Ok(()), |allowed| allowed.check_host(&uri));
         let connecting = self.tcp.call(uri);
         Box::pin(async move {
+            checked?;
             let tcp = connecting.await?.into_inner();
             #[cfg(feature = "tls")]
             if let Some(tls) = tls {

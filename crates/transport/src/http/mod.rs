@@ -41,6 +41,7 @@
 //! # }
 //! ```
 
+mod addresses;
 mod answer;
 mod body;
 mod calls;
@@ -89,6 +90,7 @@ mod trailers;
 mod upgrade;
 mod url;
 
+pub use addresses::AllowedAddresses;
 pub use body::Body;
 pub(crate) use carrier::{HttpCarrier, HttpListener};
 pub use client::{Client, connect};

@@ -54,6 +54,7 @@ impl RequestHead {
             limits: _,
             inherit: _,
             reply_metadata: _,
+            addresses: _,
             // This concerns event streams only.
             silence: _,
         } = options;
