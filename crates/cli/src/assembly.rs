@@ -18,8 +18,8 @@ use switchboard::signing::Verify;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::trace::Tracing;
 use switchboard::{
-    Context, Describe, Description, Layer, Layered, Limits, Profile, Router, Service, Settings, mcp,
-    playground,
+    Context, Describe, Description, Layer, Layered, Limits, Profile, Router, Service, Settings,
+    SharedAdmission, mcp, playground,
 };
 
 use crate::admin::Admin;
@@ -260,13 +260,17 @@ impl Assembly {
 
     /// What applies to all listeners.
     pub(crate) fn settings(&self, config: &Config, observers: Vec<SharedObserver>) -> Settings {
-        let admission = match &self.live {
+        let admission: Option<SharedAdmission> = match &self.live {
             Some(live) => Some(live.clone().into()),
             None => {
                 let checks = config.authentication.clone();
                 let checks = checks.map(|checks| checks.with_revocations(self.revocations.clone()));
                 checks.map(|checks| checks.with_audit(config.audit.clone()).into())
             }
+        };
+        let admission = match &config.protected {
+            Some(resource) => admission.map(|admission| resource.guard(admission).into()),
+            None => admission,
         };
         let observer = if observers.is_empty() { None } else { Some(observers.into()) };
         let profile = if config.mcp.stdio { mcp::Server::profile() } else { Profile::default() };
@@ -316,6 +320,7 @@ impl Assembly {
             false => http,
         };
         let http = if config.mcp.http { tools.route(http, settings)? } else { http };
+        let http = config.protected.iter().fold(http, |http, resource| resource.routes(http));
         let service = if config.mcp.stdio { tools.service()? } else { service };
         Ok((server.with_http(http).with_service(service), tools))
     }

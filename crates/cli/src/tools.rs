@@ -19,6 +19,9 @@ pub(crate) const PATH: &str = "/mcp";
 const EVENTS: &str = "/sse";
 const MESSAGES: &str = "/messages";
 
+/// All of them.
+pub(crate) const PATHS: [&str; 3] = [PATH, EVENTS, MESSAGES];
+
 /// The MCP server of a JSON-RPC server.
 #[derive(Clone)]
 pub(crate) struct Tools(Server);

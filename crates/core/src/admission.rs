@@ -148,6 +148,18 @@ impl AdmitFuture {
         AdmitFuture(AdmitFutureState::Pending(Box::pin(decision)))
     }
 
+    /// The decision as this function changes it, for admissions around others.
+    #[must_use]
+    pub fn map(
+        self,
+        change: impl FnOnce(Result<Context, Refusal>) -> Result<Context, Refusal> + Send + 'static,
+    ) -> AdmitFuture {
+        AdmitFuture(match self.into_ready() {
+            Ok(decision) => AdmitFutureState::Ready(Some(change(decision))),
+            Err(pending) => AdmitFutureState::Pending(Box::pin(async move { change(pending.await) })),
+        })
+    }
+
     /// The decision, if it is made.
     pub(crate) fn into_ready(self) -> Result<Result<Context, Refusal>, PendingDecision> {
         match self.0 {

@@ -7,6 +7,7 @@
 //! - [`Caller`] is the client of a call: methods ask it questions, report progress to it, and log to it.
 //! - [`adapt`] makes tools of the methods of other servers, and methods of the tools of other servers.
 //! - [`Client`] calls servers of every revision, and answers their questions.
+//! - [`Protected`] makes a server need tokens.
 //! - [`model`] has the wire types.
 
 pub mod adapt;
@@ -25,5 +26,7 @@ pub use client::{
     Change, Client, ClientBuilder, Connector, Credentials, CredentialsFuture, Pages, Progress, PromptResult,
     Refusal, Request, ToolError, Unsent, Watch,
 };
-pub use http::{HttpOptions, McpRoute, MessagesRoute, SseRoute};
+pub use http::{
+    Guard, HttpOptions, McpRoute, MessagesRoute, MetadataRoute, Protected, ProtectedError, SseRoute,
+};
 pub use server::{BuildError, CacheScope, ServeError, Server};

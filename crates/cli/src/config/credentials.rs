@@ -7,6 +7,7 @@ use switchboard::identity::jwt::{Algorithm, Jwt, JwtOptions, Keys};
 use switchboard::identity::{ApiKeys, Authenticate, Authentication, CertificateNames, StdioUser, Tokens};
 
 use super::faults::Fault;
+use super::mcp;
 use super::reader::Reader;
 
 /// What callers have to prove, if anything. Any one of the credentials is enough. If there are access rules, they decide what
@@ -62,7 +63,8 @@ fn unusable(reader: &mut Reader<'_>, path: &str, error: &dyn Display) {
 /// The tokens of an issuer, if one is named.
 fn jwt(reader: &mut Reader<'_>) -> Option<Jwt> {
     let issuer = reader.text("auth.jwt.issuer")?;
-    let audience = reader.texts("auth.jwt.audience");
+    let mut audience = reader.texts("auth.jwt.audience");
+    audience.extend(reader.text(mcp::RESOURCE));
     if audience.is_empty() {
         unusable(reader, "auth.jwt.issuer", &"add `audience`: the name of this server in tokens");
     }

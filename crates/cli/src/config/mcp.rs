@@ -1,7 +1,10 @@
 //! Where clients of the Model Context Protocol (MCP) are answered.
 
+use switchboard::mcp::Protected;
+
 use super::faults::Fault;
 use super::reader::Reader;
+use crate::tools;
 
 /// Which listeners speak MCP.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +13,30 @@ pub(crate) struct Mcp {
     pub(crate) http: bool,
     /// Standard input and output, which then speaks nothing else.
     pub(crate) stdio: bool,
+}
+
+/// The key with the URL of the endpoint that needs tokens.
+pub(super) const RESOURCE: &str = "mcp.resource";
+
+/// The endpoint that needs the tokens of an issuer, if its URL is given.
+pub(super) fn protected(reader: &mut Reader<'_>) -> Option<Protected> {
+    let resource = reader.text(RESOURCE)?;
+    let fault = |reader: &mut Reader<'_>, advice: String| {
+        let title = format!("`{RESOURCE}` cannot be used");
+        reader.faults.push(Fault::new(reader.place(RESOURCE), title, advice));
+    };
+    let Some(issuer) = reader.text("auth.jwt.issuer") else {
+        fault(reader, "add `auth.jwt`: clients need to know where to log in".to_owned());
+        return None;
+    };
+    let scopes = reader.texts("mcp.scopes");
+    match Protected::new(&resource, [issuer]) {
+        Ok(protected) => Some(protected.scopes(scopes).at(tools::PATHS)),
+        Err(error) => {
+            fault(reader, error.to_string());
+            None
+        }
+    }
 }
 
 /// Reads which of these listeners speak MCP. Standard input and output can only if it is the only one.

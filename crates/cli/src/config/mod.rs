@@ -58,6 +58,7 @@ use switchboard::Description;
 use switchboard::access::{Access, Who};
 use switchboard::audit::Audit;
 use switchboard::identity::{Authentication, Revoked};
+use switchboard::mcp::Protected;
 use switchboard::rate::RateLimits;
 use switchboard::server::Cidr;
 use switchboard::shed::Shedding;
@@ -148,6 +149,8 @@ pub(crate) struct Config {
     pub(crate) proxy_for: Vec<String>,
     pub(crate) openrpc: String,
     pub(crate) mcp: Mcp,
+    /// The MCP endpoint that clients log in for.
+    pub(crate) protected: Option<Protected>,
     pub(crate) body: usize,
     pub(crate) batch: usize,
     pub(crate) buffers: usize,
@@ -285,6 +288,7 @@ impl Config {
         let names = UpstreamNames::of(reader);
         let mut config = Config {
             mcp: mcp::mcp(reader, &listen),
+            protected: mcp::protected(reader),
             listen,
             is_listen_set: reader.is_set("listen"),
             public: reader.flag("public"),

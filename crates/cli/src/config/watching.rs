@@ -156,7 +156,9 @@ impl Running {
     async fn prepare(&self) -> Result<Next, Failure> {
         let mut next = self.origin.load(&self.methods)?;
         let changed = KEYS.iter().filter(|key| !next.has_same(key, &self.config));
-        let (live, fixed): (Vec<&Key>, Vec<&Key>) = changed.partition(|key| key.is_live);
+        // The metadata of the endpoint name the issuer.
+        let is_fixed = |key: &Key| next.protected.is_some() && key.path == "auth.jwt.issuer";
+        let (live, fixed): (Vec<&Key>, Vec<&Key>) = changed.partition(|key| key.is_live && !is_fixed(key));
         if !fixed.is_empty() {
             let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
             let what = format!("{} changed, which a running server cannot apply", names.join(", "));

@@ -13,6 +13,7 @@ mod headers;
 mod in_parts;
 mod message;
 mod post;
+mod protected;
 mod sessions;
 mod two_paths;
 
@@ -27,6 +28,8 @@ use switchboard_transport::http::{Body, Guarded, Route, RouteFuture};
 
 use self::answer::Refusal;
 pub(crate) use self::post::{CloseStream, ShuttingDown};
+pub(crate) use self::protected::challenge;
+pub use self::protected::{Guard, MetadataRoute, Protected, ProtectedError};
 use self::sessions::Sessions;
 pub use self::two_paths::{MessagesRoute, SseRoute};
 use crate::server::{BuildError, Server, Shared};

@@ -15,6 +15,7 @@ use crate::ask::bound::Bound;
 use crate::ask::rounds::{Returned, Rounds};
 use crate::ask::{Asker, Caller};
 use crate::catalog::{Entry, Handler, TaskMode, ToolEntry};
+use crate::http::{Protected, challenge};
 use crate::object::Object;
 
 /// Answers `tools/list`.
@@ -149,19 +150,22 @@ pub(super) fn asker(
     Ok(Asker::Rounds(Arc::new(rounds)))
 }
 
-/// The refusal of a call whose caller lacks the scope that the method needs (MCP-A-03).
+/// The refusal of a call whose caller lacks one of the scopes that the method needs (MCP-A-03).
 pub(super) fn lacks_scope(request: &Request<'_>, handler: &Handler) -> Option<Reply> {
-    let scope = handler.scope.as_ref()?;
+    let needed = handler.scope.as_ref()?;
     let identity = request.cx().caller::<Identity>();
-    if identity.is_some_and(|identity| identity.scopes.iter().any(|known| known == scope)) {
+    let has =
+        |scope: &str| identity.is_some_and(|identity| identity.scopes.iter().any(|known| known == scope));
+    if needed.split(' ').all(has) {
         return None;
     }
-    let error = ErrorObject::new(Code::INVALID_REQUEST, format!("insufficient scope: {scope} is needed"));
+    let error = ErrorObject::new(Code::INVALID_REQUEST, format!("insufficient scope: {needed} is needed"));
     // Callers who gave no credentials did nothing wrong yet (RFC 6750).
-    let (status, challenge) = match identity {
-        Some(_) => (403, format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")),
-        None => (401, format!("Bearer scope=\"{scope}\"")),
+    let (status, fault) = match identity {
+        Some(_) => (403, Some("insufficient_scope")),
+        None => (401, None),
     };
+    let challenge = challenge(request.cx().get::<Protected>(), fault, Some(needed));
     Some(Reply::error(error).with_status(status).with_metadata("www-authenticate", challenge))
 }
 
