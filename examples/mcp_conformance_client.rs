@@ -8,7 +8,7 @@
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::{env, fmt};
 
 use futures_util::future::join_all;
@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 use switchboard::ErrorObject;
 use switchboard::mcp::model::{Capability, ElicitForm, Elicited, Root, Sampled, Sampling};
 use switchboard::mcp::{Client, ClientBuilder};
+
+#[path = "mcp_conformance_client/login.rs"]
+mod login;
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -32,6 +35,10 @@ async fn main() -> Done {
         // A client that can be asked also listens outside of calls, and this server answers there.
         "sse-retry" => client,
         _ => with_answers(client),
+    };
+    let client = match scenario.starts_with("auth/") {
+        true => client.credentials(Arc::new(login::login(&scenario, &context)?)),
+        false => client,
     };
     let client = client.connect(&url).await?;
     println!("{scenario}: {:?} speaks {}", client.server().map(|server| &server.name), client.revision());
@@ -94,6 +101,10 @@ async fn play(scenario: &str, client: &Client, context: &Value) -> Done {
         }
         skills if skills.starts_with("sep-2640-client-") => {
             client.request::<Value>("skills/list", ()).await?;
+        }
+        auth if auth.starts_with("auth/") => {
+            client.tools().all().await?;
+            client.tool("test-tool", json!({})).await?;
         }
         _ => drop(client.tools().all().await?),
     }

@@ -7,11 +7,12 @@
 //! - [`Caller`] is the client of a call: methods ask it questions, report progress to it, and log to it.
 //! - [`adapt`] makes tools of the methods of other servers, and methods of the tools of other servers.
 //! - [`Client`] calls servers of every revision, and answers their questions.
-//! - [`Protected`] makes a server need tokens.
+//! - [`auth`] gets the tokens that servers need; [`Protected`] makes a server need them.
 //! - [`model`] has the wire types.
 
 pub mod adapt;
 mod ask;
+pub mod auth;
 mod catalog;
 mod client;
 mod http;

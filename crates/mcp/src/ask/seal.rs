@@ -93,7 +93,7 @@ pub(crate) fn random_id() -> String {
     URL_SAFE_NO_PAD.encode(random::<16>())
 }
 
-fn random<const N: usize>() -> [u8; N] {
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     aws_lc_rs::rand::fill(&mut bytes).expect("the system has randomness");
     bytes
