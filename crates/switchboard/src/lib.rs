@@ -119,6 +119,9 @@ mod pages {
     #[cfg(feature = "mcp")]
     #[doc = include_str!("../../../docs/mcp-client.md")]
     struct McpClient;
+    #[cfg(all(feature = "jwt", feature = "mcp", feature = "tls"))]
+    #[doc = include_str!("../../../docs/mcp-authorization.md")]
+    struct McpAuthorization;
     #[cfg(feature = "nats")]
     #[doc = include_str!("../../../docs/nats.md")]
     struct Nats;
