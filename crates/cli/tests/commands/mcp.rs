@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::{Value, json};
 
 use crate::carriers::Folder;
-use crate::program::{Serving, parts, program, run_with};
+use crate::program::{Serving, parts, program, run, run_with};
 use crate::tokens::CredentialFile;
 
 const ALICE: &str = "2f9c1b7e55a04d13";
@@ -268,4 +268,46 @@ fn progress_is_reported_after_the_input_has_ended() {
     let progress: Vec<&Value> = told.iter().map(|message| &message["params"]["progress"]).collect();
     assert_eq!(progress, [&json!(1), &json!(2), &json!(3), &Value::Null], "{stdout}");
     assert!(told[3]["result"].is_object(), "{stdout}");
+}
+
+// MCP-A-01, MCP-A-02
+#[test]
+fn an_endpoint_with_a_resource_tells_clients_where_to_log_in() {
+    const KEYS: &str =
+        r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+    let folder = Folder::new("mcp-resource");
+    let (file, keys) = (folder.file("switchboard.toml"), folder.file("keys.json"));
+    std::fs::write(&keys, KEYS).unwrap();
+    let config = |resource: &str, jwt: &str| {
+        let text = format!(
+            "listen = \"http://127.0.0.1:0\"\n[mcp]\nresource = \"{resource}\"\nscopes = [\"read\"]\n{jwt}"
+        );
+        std::fs::write(&file, text).unwrap();
+    };
+    // Callers without a token may call something, but not here.
+    let jwt = format!(
+        "[auth.jwt]\nissuer = \"https://auth.example\"\nkeys = \"{keys}\"\n\
+         [access]\nrules = [{{ allow = \"**\", who = \"anyone\" }}]\n"
+    );
+    config("https://desk.example/mcp", &jwt);
+    let serving = Serving::spawn(program(&["serve", "--config", &file, "--no-watch"]));
+    let client = Client::new(&serving.url(), None);
+    let refused = client.post(&initialize());
+    let metadata = "https://desk.example/.well-known/oauth-protected-resource/mcp";
+    let challenge = format!("Bearer scope=\"read\", resource_metadata=\"{metadata}\"");
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(challenge)));
+    let told = client.send("GET", "/.well-known/oauth-protected-resource/mcp", "", "").json();
+    assert_eq!(told["authorization_servers"], json!(["https://auth.example"]));
+    assert_eq!(
+        (&told["resource"], &told["scopes_supported"]),
+        (&json!("https://desk.example/mcp"), &json!(["read"]))
+    );
+
+    for (resource, jwt, expected) in
+        [("desk", &*jwt, "not the URL of an endpoint"), ("https://a.example/mcp", "", "auth.jwt")]
+    {
+        config(resource, jwt);
+        let (code, _, stderr) = parts(run(&["serve", "--config", &file]));
+        assert!(code != Some(0) && stderr.contains("mcp.resource") && stderr.contains(expected), "{stderr}");
+    }
 }

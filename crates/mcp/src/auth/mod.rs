@@ -13,6 +13,7 @@
 //! What a server names is not trusted: URLs must be `https`, and lead to public addresses, unless the user named that server; documents
 //! are small and fast, or not used; issuers and resources must be the ones that were asked about.
 
+mod attempt;
 mod browser;
 mod challenge;
 mod client;
