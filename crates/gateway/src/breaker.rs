@@ -190,7 +190,7 @@ fn open(left: Duration) -> ErrorObject {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use switchboard_core::{CallError, Json, Peer, service_fn};
+    use switchboard_core::{CallError, Code, Json, Peer, service_fn};
 
     use super::*;
 

@@ -13,6 +13,8 @@ mod fixtures;
 mod hostile;
 mod issuer;
 mod login;
+#[path = "../../../../tests/support/http.rs"]
+mod raw;
 mod server;
 mod serving;
 mod tokens;

@@ -11,6 +11,8 @@ mod faults;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod fixtures;
 mod questions;
+#[path = "../../../../tests/support/http.rs"]
+mod raw;
 mod scripted;
 #[path = "../http/serving.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
