@@ -196,7 +196,7 @@ async fn an_answer_is_kept_and_a_key_is_free_when_the_store_is_back() {
         assert_eq!(other.ask(call("ann", "k1", "pay", "[1]")).await, json!(-32005), "the store is gone");
         store.1.store(false, Ordering::SeqCst);
         assert_eq!(other.ask(call("ann", "k1", "pay", "[1]")).await, json!(-32005), "it seems to run");
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(2)).await;
     };
     asked.await;
     other.gate.add_permits(2);

@@ -180,7 +180,7 @@ impl Fleet {
 
     async fn pass(&self, time: Duration) {
         self.clock.advance(time);
-        tokio::time::sleep(time).await;
+        tokio::time::sleep_until(tokio::time::Instant::now() + time).await;
     }
 
     /// How many calls pass at each server at once.

@@ -38,6 +38,7 @@ mod reader;
 mod routes;
 mod rules;
 mod schema;
+mod serving_keys;
 mod shared_store;
 mod show;
 mod signing;

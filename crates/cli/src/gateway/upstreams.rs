@@ -154,7 +154,7 @@ impl Upstream {
         Ok(Some(next))
     }
 
-    /// What tells its answers from those of others, on all servers: where calls are sent, and on whose behalf.
+    /// What distinguishes its answers from those of other upstreams, on all servers: where calls are sent, and on whose behalf.
     pub(super) fn scope(&self) -> String {
         let UpstreamConfig { name, nodes, headers, token, .. } = &self.config;
         let urls: Vec<&str> = nodes.iter().map(|node| node.url.as_str()).collect();

@@ -90,9 +90,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         (Some(admin), Some(url)) => Some(admin.listen(url, &config, &mut sockets).await?),
         _ => None,
     };
-    if !config.proxy_for.is_empty() {
-        proxy::check_listeners(&urls)?;
-    }
+    proxy::check_listeners(&config.proxy_for, &urls)?;
     // The description names the URLs, which are known only now.
     assembly.describe(&urls, &config).await?;
     let (server, tools) = assembly.complete(server, &config, &methods, settings)?;
@@ -132,7 +130,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
             drop(reloading);
             tokio::spawn(signals.end_at_next());
             admin.iter().for_each(Admin::drain);
-            // Who connects now finds nobody, or the successor.
+            // New connections reach the successor, if there is one.
             drop(takeover);
             end.begin(&handle, admin_handle.as_ref());
             let _ = serving.await;

@@ -89,7 +89,7 @@ impl Caller {
             if is_over {
                 break;
             }
-            tokio::time::sleep(self.random.u32(5..100) * MS).await;
+            tokio::time::sleep_until(Instant::now() + self.random.u32(5..100) * MS).await;
         }
         operation
     }

@@ -95,7 +95,6 @@ async fn calls_survive_what_happens_around_three_brokers() {
 
 /// Not a test: the other tests start this program again with this name, as a worker.
 #[test]
-#[ignore = "a process of the other tests"]
 fn worker_process() {
     if let Some(setup) = worker::Setup::from_environment() {
         worker::run(&setup);

@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use switchboard::CallError;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::MS;
 use super::fleet::{Fleet, Way};
@@ -41,7 +41,7 @@ pub(crate) fn start(
                     _ = stop.wait_for(|stop| *stop) => {}
                 }
                 history.watched(watched);
-                tokio::time::sleep(random.u32(5..50) * MS).await;
+                tokio::time::sleep_until(Instant::now() + random.u32(5..50) * MS).await;
             }
         });
     }

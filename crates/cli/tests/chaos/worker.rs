@@ -42,7 +42,7 @@ impl Setup {
     /// How to start it: this program, as the test that is none.
     pub(crate) fn command() -> Vec<String> {
         let program = std::env::current_exe().unwrap().display().to_string();
-        [&program, "--exact", "worker_process", "--ignored", "--nocapture"].map(str::to_owned).to_vec()
+        [&program, "--exact", "worker_process", "--nocapture"].map(str::to_owned).to_vec()
     }
 }
 
@@ -83,7 +83,7 @@ fn router(record: &PathBuf) -> Router {
         stream::unfold(0_u64, move |number| {
             let item = (secret.clone(), number);
             async move {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep_until(tokio::time::Instant::now() + PAUSE).await;
                 Some((item, number + 1))
             }
         })
@@ -96,7 +96,8 @@ fn router(record: &PathBuf) -> Router {
             async move {
                 note(&record, &secret);
                 if millis > 0 {
-                    tokio::time::sleep(Duration::from_millis(millis)).await;
+                    tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_millis(millis))
+                        .await;
                 }
                 Ok::<_, ErrorObject>(secret)
             }

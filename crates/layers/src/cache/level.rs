@@ -46,7 +46,7 @@ pub(super) struct Level {
 /// What is known about the generation.
 #[derive(Default)]
 struct Known {
-    /// It, unless the store cannot be asked, or is being told that the cache was cleared.
+    /// It, unless the store cannot be asked, or is about to learn that the cache was cleared.
     now: Option<u64>,
     /// The one that the answers in this server belong to.
     last: Option<u64>,
@@ -217,7 +217,7 @@ impl Level {
     }
 }
 
-/// Nobody has cleared the cache for as long as answers are kept if there is none.
+/// If there is none, the cache was not cleared for as long as answers are kept.
 fn generation_of(found: Option<Bytes>) -> u64 {
     found.and_then(|bytes| Some(u64::from_le_bytes(bytes.as_ref().try_into().ok()?))).unwrap_or(0)
 }

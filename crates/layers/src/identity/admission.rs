@@ -6,7 +6,8 @@ use switchboard_core::{Admission, AdmitFuture, Arrival, Context, ErrorObject, Fr
 
 use super::credential::is_private;
 use super::expiry::close_at_end;
-use super::layer::{Caller, retry_after, too_many, unavailable};
+use super::layer::Caller;
+use super::refusal::{retry_after, too_many, unavailable};
 use super::{Authentication, Credential, Identity};
 
 /// The prefix of a token in the subprotocols that a browser offers: it cannot set headers of a WebSocket.

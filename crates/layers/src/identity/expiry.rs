@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use super::credential::OwnedCredential;
 use super::file::LOOK_AGAIN;
-use super::layer::refusal;
+use super::refusal::refusal;
 use super::{Authentication, Identity};
 
 /// The code of a WebSocket close frame that is registered as `Unauthorized`.

@@ -36,6 +36,7 @@ mod keys;
 mod layer;
 mod owner;
 mod principal;
+mod refusal;
 mod revoked;
 mod tokens;
 

@@ -270,10 +270,10 @@ impl RateLimits {
     ///
     /// Each server decides alone, so no call waits for the store. About every 200 ms it adds what it took from each bucket to the one in
     /// the store, and takes over what the others took. Until then several servers let more pass than one would: each up to what it receives in 240 ms, and at
-    /// most its burst, and with large limits a sixteenth of the burst before the store is told at all. What passed too early is owed, up to
+    /// most its burst, and with large limits a sixteenth of the burst before the store learns of it. What passed too early is owed, up to
     /// three further bursts: callers wait for it, so their average stays at the rate.
     ///
-    /// At most 256 buckets are told at a time, those that are closest to their limits first, and at most 16,384 wait for it. If the store
+    /// At most 256 buckets are reported at a time, those that are closest to their limits first, and at most 16,384 wait for it. If the store
     /// fails, is full or does not answer within a second, the limits of each server apply alone, and the log says so.
     ///
     /// The store must keep entries for [`RateLimits::store_time`]. The task that talks to it runs while there is something to tell, and ends with the limits.

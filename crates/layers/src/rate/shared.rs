@@ -24,16 +24,16 @@ use super::gcra::Gcra;
 use crate::clock::Clock;
 use crate::store::{Store, StoreError, count_of};
 
-/// How often the store is told; each time up to a fifth earlier or later, so that servers do not meet.
+/// How often buckets are reported to the store; each time up to a fifth earlier or later, so that servers do not meet.
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// How long one exchange with the store may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many buckets are told at once. Those that are closest to their limit come first.
+/// How many buckets are reported at once. Those that are closest to their limit come first.
 const AT_ONCE: usize = 256;
 
-/// How many buckets may wait to be told. Calls from further ones count in this server alone.
+/// How many buckets may wait to be reported. Calls from further ones count in this server alone.
 const WAITING: usize = 16_384;
 
 /// What is less than this share of the burst is not told until more is taken.
@@ -61,7 +61,7 @@ struct Sharing {
     failed: AtomicU64,
 }
 
-/// What the store is to be told.
+/// What is reported to the store.
 #[derive(Default)]
 struct Waiting {
     taken: HashMap<Which, Taken>,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use switchboard_core::{Call, Layer as _, Reply, Service};
 use switchboard_layers::cache::{Cache, CacheRule};
 use switchboard_layers::store::{MemoryStore, Store, StoreError, StoreFuture};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 
 use crate::upstream::{Upstream, call, shown, value};
 
@@ -28,7 +28,7 @@ impl Server {
         let upstream = Upstream::default();
         let server = Server { service: cache.layer(Arc::new(upstream.clone())), cache, upstream };
         assert_eq!(server.ask(&call("first", "get", "[0]"), "0").await, "0 miss");
-        sleep(Duration::from_millis(1)).await;
+        sleep_until(Instant::now() + Duration::from_millis(1)).await;
         server
     }
 
@@ -45,7 +45,7 @@ impl Server {
         self.upstream.answer(asked, value(answer));
         let reply = noted(&reply.await.unwrap());
         // It is stored in the background.
-        sleep(Duration::from_millis(1)).await;
+        sleep_until(Instant::now() + Duration::from_millis(1)).await;
         reply
     }
 
@@ -91,10 +91,10 @@ async fn to_clear_one_cache_clears_all() {
     assert_eq!(b.get("ann", "8").await, "7 hit");
     a.cache.clear_all();
     assert_eq!(a.get("ann", "8").await, "8 miss", "here at once");
-    sleep(HEARD).await;
+    sleep_until(Instant::now() + HEARD).await;
     assert_eq!(b.get("ann", "9").await, "9 miss");
     // What is answered from then on is shared again.
-    sleep(HEARD).await;
+    sleep_until(Instant::now() + HEARD).await;
     assert_eq!(a.ask(&call("ann", "get", "[2]"), "1").await, "1 miss");
     assert_eq!(b.ask(&call("ann", "get", "[2]"), "2").await, "1 hit");
 }

@@ -115,7 +115,8 @@ impl Visit for Waiting {
                 open(&url);
             }
             let answer = tokio::time::timeout(self.browser.time, wait(&self.listener, &state)).await;
-            answer.unwrap_or_else(|_| Err(AuthError::Unfinished("nobody logged in in time".to_owned())))
+            answer
+                .unwrap_or_else(|_| Err(AuthError::Unfinished("the user did not log in in time".to_owned())))
         })
     }
 }

@@ -10,7 +10,7 @@ use super::error::AuthError;
 pub type UserFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
 /// Shows pages of authorization servers to a user. [`Browser`](super::Browser) opens the browser of this machine; implement it for
-/// programs with a window of their own, or for tests.
+/// programs with their own window, or for tests.
 pub trait UserAgent: fmt::Debug + Send + Sync + 'static {
     /// Gets ready for a login. If the client is registered with this redirect URI already, the login should use it again.
     fn begin<'a>(&'a self, known: Option<&'a str>) -> UserFuture<'a, Box<dyn Visit>>;
