@@ -16,7 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   switchboard reload unix:/run/switchboard/admin.sock
   switchboard reload unix:/run/switchboard/admin.sock --dry-run
-  switchboard reload unix:/run/switchboard/admin.sock --publish fleet.toml    # for all servers with this store
+  switchboard reload 9000 --publish fleet.toml   # for all servers with this store
   switchboard reload 9000 --token TOKEN          # the admin listener at port 9000";
 
 const LONG: &str = "\
