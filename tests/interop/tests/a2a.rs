@@ -20,11 +20,14 @@ async fn we_call_an_agent_of_the_python_sdk_in_both_versions() {
         let client = Client::connect(&other.url).await.unwrap();
         assert_eq!(client.version().as_str(), version);
         let message = |text: &str| SendMessage::new(Message::user(text));
-        let StreamEvent::Message(reply) = client.send(message("hello")).await.unwrap() else { panic!("a message") };
+        let StreamEvent::Message(reply) = client.send(message("hello")).await.unwrap() else {
+            panic!("a message")
+        };
         assert_eq!(reply.text(), "hi");
         let StreamEvent::Task(task) = client.send(message("count")).await.unwrap() else { panic!("a task") };
         assert_eq!((task.status.state, task.artifacts[0].parts.len()), (TaskState::Completed, 3));
-        let events: Vec<_> = client.stream(message("count")).await.unwrap().map(Result::unwrap).collect().await;
+        let events: Vec<_> =
+            client.stream(message("count")).await.unwrap().map(Result::unwrap).collect().await;
         let chunks = events.iter().filter(|event| matches!(event, StreamEvent::ArtifactUpdate(_)));
         assert_eq!(chunks.count(), 3);
         assert_eq!(events.last().unwrap().state(), Some(TaskState::Completed));
@@ -32,7 +35,9 @@ async fn we_call_an_agent_of_the_python_sdk_in_both_versions() {
         assert_eq!(asked.status.state, TaskState::InputRequired);
         let answer = SendMessage::new(Message::user("Paris").in_task(&asked.id));
         assert_eq!(client.send(answer).await.unwrap().state(), Some(TaskState::Completed));
-        let StreamEvent::Task(long) = client.send(message("wait").immediately()).await.unwrap() else { panic!("a task") };
+        let StreamEvent::Task(long) = client.send(message("wait").immediately()).await.unwrap() else {
+            panic!("a task")
+        };
         assert_eq!(client.cancel(&long.id).await.unwrap().status.state, TaskState::Canceled);
         assert_eq!(client.get(&long.id).await.unwrap().status.state, TaskState::Canceled);
     }
