@@ -62,7 +62,7 @@ struct Submit {
     /// Parameters, as for `switchboard call`.
     #[arg(allow_negative_numbers = true)]
     params: Vec<String>,
-    /// The job with this key is submitted once. By default, each submission is another job.
+    /// Submit the job with this key only once; further submissions return the same job. By default, each submission is a new job.
     #[arg(long, value_name = "KEY")]
     job_key: Option<String>,
     /// Wait this long for the result, and print that instead.

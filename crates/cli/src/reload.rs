@@ -38,7 +38,7 @@ It needs an admin listener at a Unix socket, or a token of a caller that `admin.
 pub(crate) struct Reload {
     #[command(flatten)]
     target: Target,
-    /// Publish this file for all servers that share the store and have `store_config = true`, in place of the one before.
+    /// Publish this file to all servers that share the store and have `store_config = true`. It replaces what was published before.
     #[arg(long, value_name = "FILE")]
     publish: Option<std::path::PathBuf>,
     /// Show what would change, and change nothing.

@@ -44,7 +44,7 @@ immediately. SIGUSR2 starts a new process, for example after an upgrade, which t
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
 )]
 pub(crate) struct Serve {
-    /// Where to listen: a port, or a URL with the scheme http, https, ws, wss, tcp, tls or unix. Port 0 picks a free one. The
+    /// Where to listen: a port, or a URL with the scheme http, https, ws, wss, tcp, tls, unix or nats. Port 0 picks a free one. The
     /// default is http://127.0.0.1:8000, unless --stdio is given or a supervisor passes sockets (LISTEN_FDS).
     #[arg(value_name = "PORT|URL", value_parser = address::listening)]
     addresses: Vec<String>,

@@ -23,7 +23,7 @@ use crate::{output, source, units, usage, wire};
 /// Where to call, and how.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Target {
-    /// URL of the server, such as http://127.0.0.1:8000. Schemes: http, https, ws, wss, tcp, tls, unix, exec.
+    /// URL of the server, such as http://127.0.0.1:8000. Schemes: http, https, ws, wss, tcp, tls, unix, nats, exec.
     pub(crate) url: String,
     /// How long to wait for the answer, or for a stream to begin, including all retries. Examples: 500ms, 5s, 2m; a bare
     /// number is in seconds.

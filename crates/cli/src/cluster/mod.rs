@@ -27,7 +27,7 @@ Examples:
 
 const LONG: &str = "\
 Starts a NATS server, workers that serve the demo methods behind it, and gateways in front of it, each a separate process, and calls methods through all gateways. It \
-prints where each of them is, and which commands show what happens when you kill one. Ctrl-C stops all of them. If this program is killed, the others end with it.";
+prints the address of each, and commands to try, such as killing one. Ctrl-C stops all of them; they also stop if this command is killed.";
 
 /// How often it looks whether something has ended.
 const LOOK: Duration = Duration::from_millis(200);

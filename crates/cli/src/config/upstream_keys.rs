@@ -14,7 +14,7 @@ const OWN: &[Key] = &[
         "url",
         Kind::Form(&NODE),
         "",
-        "URLs of the nodes: http, https, ws, wss, tcp, tls, unix, exec:COMMAND, demo: or mock:OPENRPC",
+        "URLs of the nodes: http, https, ws, wss, tcp, tls, unix, nats, exec:COMMAND, demo: or mock:OPENRPC",
     ),
     inner("prefix", Kind::Text, "", "what its methods start with; by default `NAME/`, and \"\" is nothing"),
     live(
