@@ -34,7 +34,9 @@ pub mod lower {
     pub fn message(message: &mut Value) {
         change(message, "role", |role| super::translate(role, &ROLES));
         each(message, "parts", part);
-        message["kind"] = "message".into();
+        if let Some(object) = message.as_object_mut() {
+            object.insert("kind".to_owned(), "message".into());
+        }
     }
 
     fn part(part: &mut Value) {
@@ -98,7 +100,9 @@ pub mod lower {
         change(params, "message", message);
         change(params, "configuration", |configuration| {
             let returns = take(configuration, "returnImmediately").and_then(|flag| flag.as_bool());
-            configuration["blocking"] = (!returns.unwrap_or_default()).into();
+            if let Some(object) = configuration.as_object_mut() {
+                object.insert("blocking".to_owned(), (!returns.unwrap_or_default()).into());
+            }
             rename(configuration, "taskPushNotificationConfig", "pushNotificationConfig");
         });
     }

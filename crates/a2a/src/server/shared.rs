@@ -1,10 +1,12 @@
 //! What all requests to an agent share.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use switchboard_core::{Context, ErrorObject, Name, ReplyFuture, Service};
+use futures_util::FutureExt as _;
+use switchboard_core::{Context, ErrorObject, Name, Reply, ReplyFuture, Service};
 use switchboard_layers::store::StoreError;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -212,7 +214,10 @@ impl Shared {
         let (shared, turn_of_work) = (Arc::downgrade(self), Arc::clone(turn));
         let (until, renewal) = (Instant::now() + self.options.work_time, self.options.lease / 3);
         let work = tokio::spawn(async move {
-            let stopped = watch(&turn_of_work, reply, until, renewal).await;
+            let watched = AssertUnwindSafe(watch(&turn_of_work, reply, until, renewal)).catch_unwind().await;
+            let stopped = watched.unwrap_or_else(|_| {
+                Stopped::Replied(Reply::error(ErrorObject::internal(&"the function of the agent panicked")))
+            });
             turn_of_work.conclude(stopped).await;
             if let Some(shared) = shared.upgrade() {
                 shared.deregister(&turn_of_work);

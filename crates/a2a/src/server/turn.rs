@@ -275,9 +275,10 @@ impl Turn {
         self.cancel();
     }
 
-    /// Tells other processes that this one still works on it.
+    /// Tells other processes that this one still works on it. A change that is being stored says so, too; it must not be waited for, because
+    /// the function that makes it is not polled meanwhile.
     pub(super) async fn renew(&self) {
-        let _writing = self.writing.lock().await;
+        let Ok(_writing) = self.writing.try_lock() else { return };
         let Some(shared) = self.shared.upgrade() else { return };
         let Some((mut record, known)) =
             self.state().begun.as_ref().map(|begun| (begun.record.clone(), begun.bytes.clone()))

@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use switchboard::jobs::{Jobs, JobsOptions};
 
+use super::Config;
 use super::faults::Fault;
 use super::reader::Reader;
 use super::shared_store::SharedPlace;
 use crate::failure::Failure;
+
+/// The shortest time for which records are kept.
+const SHORTEST: Duration = Duration::from_secs(11 * 60);
 
 /// What a server does with jobs.
 #[derive(Clone, Debug)]
@@ -23,11 +27,14 @@ pub(crate) fn jobs(reader: &mut Reader<'_>, timeout: Duration) -> Option<JobsCon
     const PATH: &str = "jobs.url";
     let url = reader.text(PATH)?;
     let credentials = reader.path("jobs.credentials");
+    let (time, lost_after) = (reader.duration("jobs.time"), reader.duration("jobs.lost_after"));
+    // A record must outlast its job, and the time in which its message counts as a duplicate.
+    let keep = reader.duration("jobs.keep").max(time + lost_after * 2).max(SHORTEST);
     let options = JobsOptions::default()
         .with_attempts(reader.whole("jobs.attempts").unwrap_or(5))
-        .with_lost_after(reader.duration("jobs.lost_after").max(Duration::from_millis(100)))
-        .with_run_time(reader.duration("jobs.time"))
-        .with_keep(reader.duration("jobs.keep"))
+        .with_lost_after(lost_after.max(Duration::from_millis(100)))
+        .with_run_time(time)
+        .with_keep(keep)
         // A caller that waits is answered before its call takes too long.
         .with_wait(timeout.mul_f64(0.8));
     let workers = reader.whole("jobs.workers").unwrap_or(0);
@@ -41,6 +48,15 @@ pub(crate) fn jobs(reader: &mut Reader<'_>, timeout: Duration) -> Option<JobsCon
             reader.faults.push(Fault::new(reader.place(PATH), "invalid value for `jobs.url`", advice));
             None
         }
+    }
+}
+
+/// Refuses jobs whose calls would be refused when they run: the signature is that of the submission.
+pub(super) fn check(reader: &mut Reader<'_>, config: &Config) {
+    if config.jobs.is_some() && config.signing.is_some() {
+        let advice = "check signatures at a gateway in front of the server that has the jobs";
+        let place = reader.place("jobs.url");
+        reader.faults.push(Fault::new(place, "`jobs` and `signing` cannot be used together", advice));
     }
 }
 

@@ -342,6 +342,7 @@ impl Config {
             warnings: Vec::new(),
         };
         store::check_caches(reader, &config);
+        jobs::check(reader, &config);
         // The file is opened only for a configuration that is used.
         if reader.faults.iter().all(|fault| fault.is_warning) {
             config.audit = limits::audit(reader);

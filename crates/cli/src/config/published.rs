@@ -89,7 +89,12 @@ impl Published {
             match read(store).await {
                 Ok(text) => {
                     is_failing = false;
-                    if text != self.text() {
+                    if text.is_none() && self.text().is_some() {
+                        // What is withdrawn is replaced by an empty text, so the store has lost it.
+                        tracing::error!(
+                            "the published configuration is gone from the store; the one in use stays"
+                        );
+                    } else if text != self.text() {
                         self.replace(text);
                         let _ = in_use.reload(false).await;
                     }

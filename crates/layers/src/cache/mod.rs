@@ -194,11 +194,11 @@ impl Cache {
     }
 
     fn clear_if(&self, is_meant: impl Fn(&[u8]) -> bool) -> usize {
-        let removed = self.0.forget(is_meant);
+        // First, so that no call finds the old answer in the store after it was forgotten here.
         if let Some(level) = &self.0.level {
             level.clear();
         }
-        removed
+        self.0.forget(is_meant)
     }
 
     /// How it was used, and what it holds.

@@ -298,7 +298,13 @@ fn store_key(call: &Call, key: &str) -> [u8; 32] {
         (None, Some(address)) => format!("address {}", address.ip()),
         (None, None) => String::new(),
     };
-    digest(&[b"idempotency", caller.as_bytes(), key.as_bytes()])
+    // Callers that only a server behind this one can tell apart differ in what they present to it.
+    let presented = |name| call.cx.metadata().get(name).unwrap_or_default();
+    let [authorization, cookie, api_key] = ["authorization", "cookie", "x-api-key"].map(presented);
+    match Identity::from_context(&call.cx) {
+        Some(_) => digest(&[b"idempotency", caller.as_bytes(), key.as_bytes()]),
+        None => digest(&[b"idempotency", caller.as_bytes(), key.as_bytes(), authorization, cookie, api_key]),
+    }
 }
 
 /// What a call asks for.

@@ -309,6 +309,8 @@ fn failed(error: Json, end: Option<End>) -> Attempt {
     };
     match code {
         Code::OVER_LIMIT | Code::SHUTTING_DOWN => Attempt::Refused(error),
+        // The server behind a gateway may be back soon.
+        Code::UPSTREAM_FAILED => Attempt::Again(error),
         _ if is_retryable || end == Some(End::Panicked) => Attempt::Again(error),
         _ => Attempt::Failed(error),
     }

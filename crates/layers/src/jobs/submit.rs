@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde::Serialize;
-use switchboard_core::{Call, Code, ErrorObject, Json};
+use switchboard_core::{Call, CallError, Code, ErrorObject, Json};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::message::is_job_id;
@@ -193,5 +193,6 @@ pub(super) fn unavailable(why: &dyn std::fmt::Display) -> ErrorObject {
     let why = why.to_string();
     tracing::warn!(why, "jobs are unavailable");
     let data = Data { details: "the queue of jobs is unavailable; try again later", retryable: true };
-    ErrorObject::from_code(Code::UPSTREAM_FAILED).with_data(&data)
+    // It says that the call did not run, so its idempotency key can be used again.
+    ErrorObject::from(CallError::Unreachable("the queue of jobs is unavailable".into())).with_data(&data)
 }

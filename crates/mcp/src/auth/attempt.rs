@@ -78,6 +78,8 @@ impl Attempt<'_> {
             Some(client) => client,
             None => {
                 let client = register(self.web, server, &self.options.about, &redirect_uri).await?;
+                // Meanwhile another login may have written it.
+                kept = Kept::read(&*self.options.store)?;
                 kept.clients.insert(server.issuer.clone(), client.clone());
                 kept.write(&*self.options.store)?;
                 client

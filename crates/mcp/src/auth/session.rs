@@ -121,6 +121,9 @@ impl Session {
         match renewed.and_then(|token| self.keep(options, token)) {
             Ok(()) => Ok(true),
             Err(error) => {
+                if error == AuthError::Rejected {
+                    (self.token, self.is_new) = (None, false);
+                }
                 self.failed = Some((Instant::now(), error.clone()));
                 Err(error)
             }
@@ -156,13 +159,13 @@ impl Session {
 
     fn keep(&mut self, options: &Options, token: Token) -> Result<(), AuthError> {
         let url = self.place.as_ref().map(|place| place.url.clone()).unwrap_or_default();
+        (self.token, self.failed) = (Some(token.clone()), None);
         // Its key ends with this process, so a token that is bound to it is not kept.
         if !token.is_dpop {
             let mut kept = Kept::read(&*options.store)?;
-            kept.tokens.insert(url, token.clone());
+            kept.tokens.insert(url, token);
             kept.write(&*options.store)?;
         }
-        (self.token, self.failed) = (Some(token), None);
         Ok(())
     }
 

@@ -78,8 +78,9 @@ impl Listening {
 
     /// Notifications may have been lost.
     pub(super) async fn lost(&self) {
-        self.watchers.gap().await;
+        // First, so that those who read everything again get nothing that was kept.
         self.renewed().await;
+        self.watchers.gap().await;
     }
 
     /// It may be another version of the server.

@@ -306,7 +306,10 @@ impl Lasting {
                 Ok(()) => {
                     match begun.take() {
                         Some(begun) => drop(begun.send(Ok(()))),
-                        None => watchers.send(self.number, Seen::Gap).await,
+                        None => {
+                            self.client.listening.renewed().await;
+                            watchers.send(self.number, Seen::Gap).await;
+                        }
                     }
                     delays = Backoff::default().delays();
                     match reply {

@@ -21,7 +21,7 @@ use crate::parts::{Next, Notifications, Source};
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// What the subjects of workers begin with. A worker must not choose any other subject for this side to send to.
-const INBOXES: &str = "_INBOX";
+pub(super) const INBOXES: &str = "_INBOX";
 
 /// The parts of one answer.
 pub(super) struct Parts {

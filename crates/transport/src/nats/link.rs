@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::address::Address;
 use super::auth;
 use super::inbox::Inbox;
+use super::incoming::INBOXES;
 use super::part::Control;
 use super::subject;
 use super::token::Tokens;
@@ -108,7 +109,7 @@ impl Link {
         let receiving = tokio::spawn(async move {
             while let Some(message) = messages.next().await {
                 let Some(late) = table.deliver(message) else { continue };
-                if let Some(worker) = late.reply {
+                if let Some(worker) = late.reply.filter(|worker| worker.starts_with(INBOXES)) {
                     drop(sender.publish_with_headers(worker, Control::Cancel.headers(), "".into()).await);
                 }
             }

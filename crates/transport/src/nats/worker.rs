@@ -270,12 +270,13 @@ impl Worker {
         cx
     }
 
-    /// Whether a caller may ask for an answer there. A subject of the server or of this service would let it act with our permissions,
+    /// Whether a caller may ask for an answer there. A subject of the server, of this service, of topics or jobs would let it act with our permissions,
     /// and the server ends the connection of those who send a subject that is too long.
     fn may_reply_to(&self, reply: &Subject) -> bool {
         let service = &self.link.address.service;
         let is_own = reply.strip_prefix(&**service).is_some_and(|rest| rest.starts_with('.'));
-        let is_allowed = !reply.starts_with('$') && !is_own && reply.len() <= LONGEST;
+        let is_ours = reply.starts_with("_SB");
+        let is_allowed = !reply.starts_with('$') && !is_own && !is_ours && reply.len() <= LONGEST;
         if !is_allowed {
             tracing::warn!(
                 length = reply.len(),

@@ -29,6 +29,9 @@ pub(super) const LONG_PAUSE: Duration = Duration::from_secs(30);
 /// How often a stream is resumed that brings nothing new.
 const ATTEMPTS: u32 = 5;
 
+/// How many questions of the server are answered at once. Meanwhile nothing more is read.
+const QUESTIONS: usize = 64;
+
 const LAST_EVENT: &str = "last-event-id";
 
 impl Inner {
@@ -201,7 +204,7 @@ impl<'a> Reading<'a> {
     ) -> Result<Option<Json>, CallError> {
         loop {
             let event = tokio::select! {
-                event = body.event(silence) => event,
+                event = body.event(silence), if self.questions.len() < QUESTIONS => event,
                 Some(answered) = self.questions.next() => {
                     answered?;
                     continue;

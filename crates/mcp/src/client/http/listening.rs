@@ -16,6 +16,8 @@ struct Place {
     last: String,
     retry: Option<Duration>,
     was_open: bool,
+    /// Whether the session was begun again, and its stream has not opened since.
+    is_renewed: bool,
     beginning: Option<oneshot::Sender<()>>,
 }
 
@@ -41,6 +43,10 @@ impl Link {
         let response = response?;
         let status = response.status();
         if status == StatusCode::NOT_FOUND && session.is_some() {
+            // A server that does not know the new session either has no such stream.
+            if std::mem::replace(&mut place.is_renewed, true) {
+                return Ok(false);
+            }
             place.last.clear();
             self.0.begin_again(session).await?;
             place.retry = Some(Duration::ZERO);
@@ -57,7 +63,7 @@ impl Link {
         if place.last.is_empty() {
             self.0.listener.missed(place.was_open).await;
         }
-        place.was_open = true;
+        (place.was_open, place.is_renewed) = (true, false);
         let mut body = response.into_body();
         let mut reading = Reading::new(&self.0, None);
         loop {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
-use switchboard_core::{Call, CallError, Json, Remote, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, CallError, Json, Outcome, Remote, Reply, ReplyFuture, Service};
 use switchboard_transport::Dial;
 use switchboard_transport::http::ResponseBody;
 
@@ -157,16 +157,17 @@ impl Inner {
     async fn begin_again(&self, lost: Option<Arc<HeaderValue>>) -> Result<(), CallError> {
         let _alone = self.beginning.lock().await;
         let current = self.session.load_full();
-        if current.is_some() && current != lost {
+        if current != lost {
             return Ok(());
         }
-        self.session.store(None);
         let revision = self.revision.get().copied().unwrap_or(Revision::LATEST_STATEFUL);
         let call = self.about.initialization(revision)?;
         let id = self.next_id();
         let response = self.post(&call, id).await?;
         let session = response.headers().get(SESSION).cloned();
-        self.read(id, response, &call).await?;
+        if let Outcome::Error(error) = self.read(id, response, &call).await?.outcome {
+            return Err(CallError::from(error));
+        }
         self.session.store(session.map(Arc::new));
         self.post(&Call::notification(methods::INITIALIZED, None), 0).await.map(drop)?;
         if let Some(listening) = self.listener.listening() {
