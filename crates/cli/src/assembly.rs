@@ -359,6 +359,7 @@ impl Assembly {
         let visible = self.visible.clone();
         let is_visible = move |cx: &Context, method: &str| is_visible(visible.as_ref(), cx, method);
         let tools = Tools::new(methods, self.served.instructions(), config, is_visible.clone());
+        let tools = tools.declared(self.served.declared());
         match self.served.gated().cloned() {
             Some(gated) => tools.held(move |tool, cx| {
                 let (method, why) = gated.held(tool)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use switchboard::carrier::redacted;
 use switchboard::mcp::Connector;
 use switchboard::mcp::adapt::Methods;
+use switchboard::mcp::model::Capability;
 use switchboard::openrpc::{Discovery, DiscoveryHandle, Generator, Info};
 use switchboard::{CallError, Dial, Router, Service};
 
@@ -120,6 +121,19 @@ impl Served {
             Served::Mcp(methods) => methods.client().instructions(),
             Served::Gateway(_) => None,
         }
+    }
+
+    /// What clients of MCP are told of ahead, because it may come later: what the MCP server behind says that it has, or anything behind
+    /// a gateway.
+    pub(crate) fn declared(&self) -> Vec<Capability> {
+        const ALL: [Capability; 4] =
+            [Capability::Tools, Capability::Prompts, Capability::Resources, Capability::Completions];
+        let may_have = |capability: &Capability| match self {
+            Served::Demo => false,
+            Served::Mcp(methods) => methods.client().has(*capability),
+            Served::Gateway(_) => true,
+        };
+        ALL.into_iter().filter(may_have).collect()
     }
 
     /// Whether one of the methods is that of an agent.

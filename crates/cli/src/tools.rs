@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use switchboard::http::EndpointOptions;
-use switchboard::mcp::model::Implementation;
 use switchboard::mcp::model::methods::{Direction, TABLE};
+use switchboard::mcp::model::{Capability, Implementation};
 use switchboard::mcp::{BuildError, HttpOptions, McpRoute, Server};
 use switchboard::openrpc::Generator;
 use switchboard::{Context, Describe, Description, Service, Settings};
@@ -45,6 +45,11 @@ impl Tools {
             Some(text) => server.instructions(text),
             None => server,
         })
+    }
+
+    /// Declares lists that may get their first entries later.
+    pub(crate) fn declared(self, capabilities: impl IntoIterator<Item = Capability>) -> Tools {
+        Tools(self.0.declares(capabilities))
     }
 
     /// Says why tools are held back, when they are called.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use switchboard_core::{Json, Kind, Session};
 
 use crate::model::{
-    ClientCapabilities, ElicitationCapability, LogLevel, Revision, SamplingCapability, TASKS_EXTENSION,
+    ClientCapabilities, ElicitationCapability, LogLevel, Revision, SamplingCapability, ServerCapabilities,
+    TASKS_EXTENSION,
 };
 
 /// The revision in use and the client's capabilities.
@@ -85,14 +86,16 @@ impl Features {
 /// The state of a session that began with `initialize`: a slot of its [`Session`].
 pub(crate) struct Handshake {
     pub(crate) spoken: Arc<Spoken>,
+    /// The capabilities that the client was told of. It hears of no others.
+    pub(crate) declared: Arc<ServerCapabilities>,
     level: AtomicU8,
     subscriptions: Mutex<HashSet<String>>,
 }
 
 impl Handshake {
-    pub(crate) fn new(spoken: Spoken) -> Handshake {
+    pub(crate) fn new(spoken: Spoken, declared: Arc<ServerCapabilities>) -> Handshake {
         let level = AtomicU8::new(LogLevel::Info as u8);
-        Handshake { spoken: Arc::new(spoken), level, subscriptions: Mutex::default() }
+        Handshake { spoken: Arc::new(spoken), declared, level, subscriptions: Mutex::default() }
     }
 
     /// The handshake of a session, if it took place.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use switchboard_core::{Call, ErrorObject, Json, Kind, Reply, ReplyFuture, Service};
 
 use super::remote::{self, Remote};
+use crate::model::Capability;
 use crate::server::{self, Server};
 
 /// What a notification of a remote server means for clients of MCP.
@@ -80,8 +81,13 @@ impl Updates {
         self
     }
 
-    /// Passes updates of this remote server on to this server. The last call counts.
+    /// Passes updates of this remote server on to this server, which [declares](Server::declares) the lists that may change. The last call
+    /// counts.
     pub fn attach(&self, remote: &Remote, server: &Server) {
+        if self.rules.values().any(|update| *update == Update::Lists) {
+            // A clone is the same server.
+            drop(server.clone().declares([Capability::Tools, Capability::Resources, Capability::Prompts]));
+        }
         let attached = Attached { remote: remote.downgrade(), server: Arc::downgrade(&server.0) };
         *self.attached.lock().unwrap_or_else(PoisonError::into_inner) = Some(attached);
     }

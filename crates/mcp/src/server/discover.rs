@@ -6,30 +6,49 @@ use super::request::Request;
 use crate::catalog::{Catalog, TaskMode};
 use crate::model::methods::{self, Direction};
 use crate::model::{
-    ListCapability, ResourcesCapability, Revision, ServerCapabilities, Settings, TASKS_EXTENSION,
+    Capability, ListCapability, ResourcesCapability, Revision, ServerCapabilities, Settings, TASKS_EXTENSION,
     TasksCapability, Wire as _,
 };
 
-/// The capabilities of a server with these tables. What is empty is not declared.
-pub(crate) fn capabilities(catalog: &Catalog) -> ServerCapabilities {
+/// Declares a capability, unless it was declared before.
+pub(super) fn declare(capabilities: &mut ServerCapabilities, capability: Capability) {
     let list = || ListCapability { list_changed: true };
-    let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
-    let mut capabilities = ServerCapabilities {
-        logging: Some(Settings::default()),
-        tools: (!catalog.tools.is_empty()).then(list),
-        prompts: (!catalog.prompts.is_empty()).then(list),
-        completions: (!catalog.completions.is_empty()).then(Settings::default),
-        resources: has_resources.then_some(ResourcesCapability { list_changed: true, subscribe: true }),
-        ..ServerCapabilities::default()
-    };
-    if catalog.tools.iter().any(|tool| tool.value.task != TaskMode::Never) {
-        let requests = Json::parse(r#"{"tools":{"call":{}}}"#).ok();
-        let cancel = Some(Settings::default());
-        capabilities.tasks = Some(TasksCapability { requests, cancel, ..TasksCapability::default() });
-        let settings = Json::parse("{}").unwrap_or(Json::NULL);
-        capabilities.extensions.insert(TASKS_EXTENSION.to_owned(), settings);
+    match capability {
+        Capability::Tools => _ = capabilities.tools.get_or_insert_with(list),
+        Capability::Prompts => _ = capabilities.prompts.get_or_insert_with(list),
+        Capability::Resources | Capability::Subscribe => {
+            capabilities.resources = Some(ResourcesCapability { list_changed: true, subscribe: true });
+        }
+        Capability::Completions => capabilities.completions = Some(Settings::default()),
+        Capability::Logging => capabilities.logging = Some(Settings::default()),
+        Capability::Tasks | Capability::CancelTasks | Capability::TasksExtension => {
+            let requests = Json::parse(r#"{"tools":{"call":{}}}"#).ok();
+            let cancel = Some(Settings::default());
+            capabilities.tasks = Some(TasksCapability { requests, cancel, ..TasksCapability::default() });
+            let settings = Json::parse("{}").unwrap_or(Json::NULL);
+            capabilities.extensions.insert(TASKS_EXTENSION.to_owned(), settings);
+        }
+        // Tasks are not listed, and the others are those of clients.
+        Capability::ListTasks | Capability::Roots | Capability::Sampling | Capability::Elicitation => {}
     }
-    capabilities
+}
+
+/// Declares what these tables have. A capability stays declared when its table becomes empty: clients that know of it may ask for the
+/// list, and hear of its changes.
+pub(super) fn declare_all(capabilities: &mut ServerCapabilities, catalog: &Catalog) {
+    let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
+    let has_tasks = catalog.tools.iter().any(|tool| tool.value.task != TaskMode::Never);
+    let found = [
+        (Capability::Logging, true),
+        (Capability::Tools, !catalog.tools.is_empty()),
+        (Capability::Prompts, !catalog.prompts.is_empty()),
+        (Capability::Resources, has_resources),
+        (Capability::Completions, !catalog.completions.is_empty()),
+        (Capability::Tasks, has_tasks),
+    ];
+    for (capability, _) in found.into_iter().filter(|(_, is_there)| *is_there) {
+        declare(capabilities, capability);
+    }
 }
 
 /// Whether the server has the capability that a method needs (MCP-M-11).

@@ -51,8 +51,9 @@ fn begin(call: &Call, shared: &Arc<Shared>) -> Result<Reply, ErrorObject> {
     let features =
         capabilities.map(|capabilities| Features::read(&capabilities, revision)).unwrap_or_default();
     let client = client.as_ref().map(Json::detached);
-    session.set(Handshake::new(Spoken { revision, features, client }));
     let snapshot = shared.snapshot.load();
+    let declared = Arc::clone(&snapshot.capabilities);
+    session.set(Handshake::new(Spoken { revision, features, client }, declared));
     let capabilities = snapshot.capabilities.to_json(revision);
     Ok(Object::new()
         .with("protocolVersion", revision.as_str())

@@ -36,7 +36,7 @@ pub(crate) use self::subscribers::{Change, Subscribers};
 pub(crate) use self::tasks::{TaskCall, Tasks};
 use crate::ask::seal::StateKeys;
 use crate::catalog::Offers;
-use crate::model::{Contents, Implementation, Resource, Tool};
+use crate::model::{Capability, Contents, Implementation, Resource, Tool};
 
 /// An MCP server: the methods of a service as tools, resources and prompts, for clients of every revision.
 ///
@@ -133,6 +133,16 @@ impl Server {
     pub fn instructions(self, text: impl Into<String>) -> Server {
         let text = text.into();
         self.with(|snapshot| snapshot.instructions = Some(text))
+    }
+
+    /// Declares capabilities before there is anything for them, for servers whose lists begin empty.
+    ///
+    /// What the server has is declared without this, and stays declared when the last entry is removed. But clients learn of
+    /// capabilities only once: one that connected before there were prompts does not hear of the first prompt, unless prompts were
+    /// declared ahead.
+    #[must_use]
+    pub fn declares(self, capabilities: impl IntoIterator<Item = Capability>) -> Server {
+        self.with(|snapshot| snapshot.declare(capabilities))
     }
 
     /// Adds a resource with fixed contents.

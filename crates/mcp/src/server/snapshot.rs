@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use switchboard_core::{Context, Json};
 
-use super::discover::capabilities;
+use super::discover::{declare, declare_all};
 use super::error::BuildError;
 use super::settings::{CacheScope, ToolFilter};
 use super::subscribers::Change;
 use crate::ask::seal::StateKeys;
 use crate::catalog::{Catalog, Handler, Offers, ToolEntry, build};
-use crate::model::{Implementation, Revision, ServerCapabilities, Wire as _};
+use crate::model::{Capability, Implementation, Revision, ServerCapabilities, Wire as _};
 use crate::object::Object;
 
 /// Explains why a tool is not available to this caller.
@@ -21,6 +21,7 @@ pub(crate) type Missing = dyn Fn(&str, &Context) -> Option<String> + Send + Sync
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     pub(crate) catalog: Arc<Catalog>,
+    /// What is declared to clients: what the tables have or had, and what was declared ahead.
     pub(crate) capabilities: Arc<ServerCapabilities>,
     pub(crate) server: Implementation,
     /// The server's description as the newest revision writes it.
@@ -38,8 +39,10 @@ pub(crate) struct Snapshot {
 impl Default for Snapshot {
     fn default() -> Snapshot {
         let server = Implementation::new("switchboard", env!("CARGO_PKG_VERSION"));
+        let mut capabilities = ServerCapabilities::default();
+        declare_all(&mut capabilities, &Catalog::default());
         Snapshot {
-            capabilities: Arc::new(capabilities(&Catalog::default())),
+            capabilities: Arc::new(capabilities),
             catalog: Arc::default(),
             server_json: server.to_json(Revision::V2026_07_28),
             server,
@@ -63,8 +66,14 @@ impl Snapshot {
     /// Replaces the tables.
     pub(super) fn offer(&mut self, offers: &Offers) -> Result<(), BuildError> {
         self.catalog = Arc::new(build(offers)?);
-        self.capabilities = Arc::new(capabilities(&self.catalog));
+        declare_all(Arc::make_mut(&mut self.capabilities), &self.catalog);
         Ok(())
+    }
+
+    /// Declares capabilities ahead.
+    pub(super) fn declare(&mut self, capabilities: impl IntoIterator<Item = Capability>) {
+        let declared = Arc::make_mut(&mut self.capabilities);
+        capabilities.into_iter().for_each(|capability| declare(declared, capability));
     }
 
     /// Which lists differ from those of an earlier snapshot.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use switchboard_core::{Json, Peer, Session};
 use tokio::sync::Notify;
 
-use crate::model::methods;
+use crate::model::{Capability, methods};
 use crate::object::Object;
 use crate::spoken::Handshake;
 
@@ -137,13 +137,15 @@ impl Subscribers {
     pub(crate) fn publish(&self, change: &Change) {
         let state = self.state();
         state.listeners.values().for_each(|inbox| inbox.add(change));
-        let is_wanted = |subscriber: &&Arc<Subscriber>| match change {
-            Change::Resource(uri) => {
-                let handshake = subscriber.handshake.upgrade();
-                handshake.is_some_and(|handshake| handshake.subscriptions(|uris| uris.contains(uri)))
+        let is_wanted = |subscriber: &&Arc<Subscriber>| {
+            let Some(handshake) = subscriber.handshake.upgrade() else { return false };
+            match change {
+                Change::Resource(uri) => handshake.subscriptions(|uris| uris.contains(uri)),
+                Change::Tools => handshake.declared.has(Capability::Tools),
+                Change::Prompts => handshake.declared.has(Capability::Prompts),
+                Change::Resources => handshake.declared.has(Capability::Resources),
+                Change::Task(..) => false,
             }
-            Change::Task(..) => false,
-            _ => true,
         };
         let subscribers: Vec<_> = state.sessions.values().filter(is_wanted).cloned().collect();
         drop(state);

@@ -3,7 +3,7 @@
 use serde_json::json;
 use switchboard_core::Router;
 use switchboard_mcp::Server;
-use switchboard_mcp::model::{Contents, Resource};
+use switchboard_mcp::model::{Capability, Contents, Resource};
 
 use crate::client::Client;
 use crate::fixtures::{add, offered, server, text_tool};
@@ -35,6 +35,64 @@ async fn sessions_that_have_begun_hear_of_changed_lists() {
     server.enable("math_add").unwrap();
     assert!(server.add(text_tool("new", |_, _| async { Ok(String::new()) })).is_err());
     client.is_silent().await;
+}
+
+// MCP-L-07, MCP-T-08
+#[tokio::test(start_paused = true)]
+async fn a_list_that_became_empty_can_still_be_asked_for() {
+    let server = server([add(), offered("plan", json!({"prompt": true}), "p")]);
+    let mut client = Client::session(&server, "2025-06-18", json!({})).await;
+    client.is_silent().await;
+    server.disable("math_add");
+    client.notification("notifications/tools/list_changed").await;
+    assert_eq!(client.ask("tools/list", json!({})).await["result"], json!({"tools": []}));
+    assert_eq!(client.ask_alone("tools/list", json!({})).await["result"]["tools"], json!([]));
+    server.disable("plan");
+    client.notification("notifications/prompts/list_changed").await;
+    assert_eq!(client.ask("prompts/list", json!({})).await["result"], json!({"prompts": []}));
+    // Clients that come later may wait for it, too.
+    let mut late = Client::connect(&server);
+    let begun = late.initialize("2025-06-18", json!({})).await;
+    assert_eq!(begun["result"]["capabilities"]["tools"], json!({"listChanged": true}));
+    late.notify("notifications/initialized", json!({})).await;
+    late.is_silent().await;
+    server.enable("math_add").unwrap();
+    late.notification("notifications/tools/list_changed").await;
+}
+
+// MCP-L-07, MCP-T-08
+#[tokio::test(start_paused = true)]
+async fn sessions_hear_only_of_lists_that_they_were_told_of() {
+    let server = server([add()]);
+    let mut early = Client::session(&server, "2025-06-18", json!({})).await;
+    early.is_silent().await;
+    server.add(offered("plan", json!({"prompt": true}), "p")).unwrap();
+    early.is_silent().await;
+    let mut late = Client::session(&server, "2025-06-18", json!({})).await;
+    late.is_silent().await;
+    server.disable("plan");
+    late.notification("notifications/prompts/list_changed").await;
+    early.is_silent().await;
+}
+
+// MCP-L-07, MCP-T-08
+#[tokio::test(start_paused = true)]
+async fn what_is_declared_ahead_may_come_later() {
+    let server = server([]).declares([Capability::Tools, Capability::Prompts, Capability::Resources]);
+    let mut client = Client::connect(&server);
+    let begun = client.initialize("2025-06-18", json!({})).await;
+    let list = json!({"listChanged": true});
+    let resources = json!({"listChanged": true, "subscribe": true});
+    let declared = json!({"logging": {}, "tools": list, "prompts": list, "resources": resources});
+    assert_eq!(begun["result"]["capabilities"], declared);
+    client.notify("notifications/initialized", json!({})).await;
+    assert_eq!(client.ask("tools/list", json!({})).await["result"], json!({"tools": []}));
+    server.add(add()).unwrap();
+    client.notification("notifications/tools/list_changed").await;
+    server.add(offered("plan", json!({"prompt": true}), "p")).unwrap();
+    client.notification("notifications/prompts/list_changed").await;
+    server.add(offered("r", json!({"resource": "test://r"}), "r")).unwrap();
+    client.notification("notifications/resources/list_changed").await;
 }
 
 // MCP-T-08

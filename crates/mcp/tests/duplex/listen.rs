@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_mcp::Server;
+use switchboard_mcp::model::Capability;
 
 use crate::client::{Client, alone};
 use crate::fixtures::{add, offered, server};
@@ -98,6 +99,22 @@ async fn what_the_server_does_not_have_is_not_honoured() {
         "resourceSubscriptions": ["test://a"], "telepathy": true,
     });
     assert_eq!(listen(&mut client, wanted).await.1, json!({"toolsListChanged": true}));
+}
+
+// MCP-U-02, MCP-U-03
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_declared_ahead_is_listened_to() {
+    let server = server([add()]).declares([Capability::Prompts]);
+    let mut client = Client::connect(&server);
+    let wanted = json!({"promptsListChanged": true, "resourcesListChanged": true});
+    let (id, honoured) = listen(&mut client, wanted).await;
+    assert_eq!(honoured, json!({"promptsListChanged": true}));
+    server.add(offered("plan", json!({"prompt": true}), "p")).unwrap();
+    let changed = client.notification("notifications/prompts/list_changed").await;
+    assert_eq!(changed, json!({"_meta": meta(id)}));
+    server.remove("plan");
+    client.notification("notifications/prompts/list_changed").await;
+    assert_eq!(client.ask_alone("prompts/list", json!({})).await["result"]["prompts"], json!([]));
 }
 
 // MCP-X-04
