@@ -28,7 +28,7 @@ use crate::object::Object;
 ///
 /// The result of a method is the structured content of its tool, else the text, else the content blocks. A tool that fails is an
 /// error with the code -32001 and the text. Resources and prompts are reached with the methods `resources/list`,
-/// `resources/templates/list`, `resources/read`, `prompts/list` and `prompts/get`.
+/// `resources/templates/list`, `resources/read`, `prompts/list`, `prompts/get` and `completion/complete`.
 ///
 /// If the server says that its tools have changed, they are listed again. Progress of a tool is progress of the call, and log messages
 /// of the server are logged here. Questions of the server (sampling, elicitation, roots) are passed on to the caller, if it is a client
@@ -206,6 +206,14 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
     let values = json!({"type": "object", "additionalProperties": {"type": "string"}});
     let arguments =
         ParamDescription::optional("arguments", values).documented("The arguments of the prompt.");
+    let object = |name: &str, docs: &str, is_required: bool| {
+        let schema = json!({"type": "object"});
+        let param = match is_required {
+            true => ParamDescription::required(name, schema),
+            false => ParamDescription::optional(name, schema),
+        };
+        param.documented(docs)
+    };
     let all = [
         (
             resources,
@@ -244,6 +252,21 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
             "messages",
             vec![name, arguments],
         ),
+        (
+            client.has(Capability::Completions),
+            methods::COMPLETE,
+            "Completes an argument of a prompt or of a resource template of the MCP server.",
+            "completion",
+            vec![
+                object(
+                    "ref",
+                    "The prompt or template, such as {\"type\": \"ref/prompt\", \"name\": \"plan\"}.",
+                    true,
+                ),
+                object("argument", "The name and the value so far of the argument.", true),
+                object("context", "The arguments that are known already.", false),
+            ],
+        ),
     ];
     let offered = all.into_iter().filter(|(is_offered, ..)| *is_offered);
     offered
@@ -264,7 +287,8 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
 }
 
 fn listing(member: &str) -> Value {
-    json!({"type": "object", "properties": {member: {"type": "array"}}, "required": [member]})
+    let kind = if member == "completion" { "object" } else { "array" };
+    json!({"type": "object", "properties": {member: {"type": kind}}, "required": [member]})
 }
 
 impl Service for Methods {

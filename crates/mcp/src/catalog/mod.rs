@@ -22,6 +22,7 @@ pub(crate) use self::prompt::PromptEntry;
 pub(crate) use self::relayed::{RELAYED_PROMPTS, RELAYED_RESOURCES, RELAYED_TEMPLATES, RELAYED_TOOL};
 pub(crate) use self::resource::{ResourceEntry, Source, TemplateEntry};
 pub(crate) use self::tool::{Output, TaskMode, ToolEntry};
+use crate::model::methods;
 
 /// The tables.
 #[derive(Default)]
@@ -34,11 +35,22 @@ pub(crate) struct Catalog {
     pub(crate) completions: HashMap<(String, String), Handler>,
     /// The methods that read resources of other servers, also such as they do not list.
     pub(crate) readers: Vec<Handler>,
+    /// The methods that complete arguments at other servers.
+    pub(crate) completers: Vec<Handler>,
     /// What a lenient server does not offer, because its name or URI is taken: that, and the method.
     pub(crate) left_out: Vec<(String, String)>,
 }
 
 impl Catalog {
+    /// The method that completes arguments at the server that this method asks with a name of its own.
+    pub(crate) fn completer(&self, asked: &Handler, own: &str) -> Option<&Handler> {
+        let prefix = asked.method.as_str().strip_suffix(own)?;
+        self.completers.iter().find(|completer| {
+            completer.method.as_str().strip_suffix(methods::COMPLETE) == Some(prefix)
+                && Arc::ptr_eq(&completer.service, &asked.service)
+        })
+    }
+
     /// Whether there is an entry with this key, and nothing else.
     fn offers_only(&self, key: &str) -> bool {
         let named = self.tools.by_key.keys().chain(self.prompts.by_key.keys());

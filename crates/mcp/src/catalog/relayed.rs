@@ -69,8 +69,12 @@ pub(super) fn add(catalog: &mut Catalog, method: &MethodDescription, handler: &H
         let entry = TemplateEntry { shown, template, handler, is_relayed: true };
         first(catalog.templates.add(Entry::new(key.clone(), entry)), &key);
     }
-    if method.name.ends_with(methods::READ_RESOURCE) && method.others.get("x-mcp").is_some() {
-        catalog.readers.push(handler.clone());
+    if method.others.get("x-mcp").is_some() {
+        match &method.name {
+            name if name.ends_with(methods::READ_RESOURCE) => catalog.readers.push(handler.clone()),
+            name if name.ends_with(methods::COMPLETE) => catalog.completers.push(handler.clone()),
+            _ => {}
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use switchboard_core::{ErrorObject, Json, Outcome, Reply, ReplyFuture};
 use super::request::Request;
 use super::tools::call_method;
 use crate::ask::Asker;
+use crate::catalog::{Catalog, Handler};
+use crate::model::methods;
 use crate::object::{Object, Part};
 
 /// The most values that an answer has.
@@ -34,6 +36,9 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     let key = key.ok_or_else(|| wrong("ref names nothing that is offered"))?;
     let snapshot = request.snapshot.clone();
     let revision = request.revision();
+    if let Some((completer, reference)) = relayed(catalog, &key, &reference)? {
+        return pass_on(request, completer, reference);
+    }
     let finish = move |reply: Reply| match reply.outcome {
         Outcome::Value(values) => {
             let values: Vec<String> = values.decode().unwrap_or_default();
@@ -61,6 +66,46 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     }
     let caller = request.caller(Asker::Absent)?;
     Ok(call_method(request, handler, Some(params.json()?), &caller).map(finish))
+}
+
+/// The method that completes arguments at the server behind this prompt or template, and what that server calls it.
+fn relayed<'a>(
+    catalog: &'a Catalog,
+    key: &str,
+    reference: &Json,
+) -> Result<Option<(&'a Handler, Json)>, ErrorObject> {
+    if let Some(entry) = catalog.prompts.get(key)
+        && let Some(own) = &entry.value.relayed
+    {
+        let reference = Object::new().with("type", "ref/prompt").with("name", own.as_str()).json()?;
+        let completer = catalog.completer(&entry.value.handler, methods::GET_PROMPT);
+        return Ok(completer.map(|completer| (completer, reference)));
+    }
+    let template = catalog.templates.get(key).filter(|template| template.value.is_relayed);
+    let completer =
+        template.and_then(|template| catalog.completer(&template.value.handler, methods::READ_RESOURCE));
+    Ok(completer.map(|completer| (completer, reference.clone())))
+}
+
+/// Lets another server complete the argument.
+fn pass_on(request: &Request<'_>, completer: &Handler, reference: Json) -> Result<ReplyFuture, ErrorObject> {
+    let (snapshot, revision) = (request.snapshot.clone(), request.revision());
+    if !snapshot.shows(completer, request.cx()) {
+        return Ok(completed(&[], snapshot.complete(revision)).into());
+    }
+    let params = Object::new()
+        .with("ref", reference)
+        .with_some("argument", request.param("argument"))
+        .with_some("context", request.param("context"));
+    let caller = request.caller(Asker::Absent)?;
+    let reply = call_method(request, completer, Some(params.json()?), &caller);
+    Ok(reply.map(move |reply| match reply.outcome {
+        Outcome::Value(told) => {
+            snapshot.complete(revision).with_some("completion", told.get("completion")).reply()
+        }
+        Outcome::Error(error) => super::resources::protocol_error(&error).into(),
+        Outcome::Stream(_) => completed(&[], snapshot.complete(revision)),
+    }))
 }
 
 fn completed(values: &[String], result: Object<'_>) -> Reply {

@@ -37,13 +37,14 @@ pub(super) fn declare(capabilities: &mut ServerCapabilities, capability: Capabil
 /// list, and hear of its changes.
 pub(super) fn declare_all(capabilities: &mut ServerCapabilities, catalog: &Catalog) {
     let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
+    let completes = !catalog.completions.is_empty() || !catalog.completers.is_empty();
     let has_tasks = catalog.tools.iter().any(|tool| tool.value.task != TaskMode::Never);
     let found = [
         (Capability::Logging, true),
         (Capability::Tools, !catalog.tools.is_empty()),
         (Capability::Prompts, !catalog.prompts.is_empty()),
         (Capability::Resources, has_resources),
-        (Capability::Completions, !catalog.completions.is_empty()),
+        (Capability::Completions, completes),
         (Capability::Tasks, has_tasks),
     ];
     for (capability, _) in found.into_iter().filter(|(_, is_there)| *is_there) {

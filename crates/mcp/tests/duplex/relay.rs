@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_core::{
-    Call, CallError, Connection, Engine, ErrorObject, Method, Origin, Peer, ReplyFuture, Service, Settings,
-    service_fn,
+    Call, CallError, Connection, Engine, ErrorObject, Json, Method, MethodDescription, Origin,
+    ParamDescription, Peer, ReplyFuture, Router, Service, Settings, service_fn,
 };
 use switchboard_mcp::adapt::Methods;
 use switchboard_mcp::{Answer, Client as McpClient, Connector, Server};
 use switchboard_transport::{memory, running};
 
 use crate::client::{Client, alone, everything};
-use crate::fixtures::{add, server, stuck, text, text_tool};
+use crate::fixtures::{add, offered, server, stuck, text, text_tool};
 use crate::questions::{answers, book, both_eras};
 
 /// A client of a server in this process, of this era.
@@ -257,5 +257,59 @@ async fn changed_tools_of_the_server_behind_change_those_in_front() {
             assert!(count < 10_000);
         }
         client.notification("notifications/tools/list_changed").await;
+    }
+}
+
+/// Completes with the arguments that it got.
+fn cities() -> Method {
+    let method = Method::sync("cities", |asked: Option<Json>, _| {
+        Ok::<_, ErrorObject>(vec![asked.map(|asked| asked.to_string()).unwrap_or_default()])
+    });
+    method.described(|_| {
+        let text = || json!({"type": "string"});
+        MethodDescription::documented("Completes.")
+            .param(ParamDescription::required("city", text()))
+            .param(ParamDescription::optional("country", text()))
+            .extension("x-mcp", json!({"completes": [["plan", "city"], ["weather", "city"]]}))
+    })
+}
+
+// MCP-O-01
+#[tokio::test(start_paused = true)]
+async fn arguments_are_completed_by_the_server_behind() {
+    let behind = server([
+        offered("plan", json!({"prompt": true}), "p"),
+        offered("weather", json!({"resource": "test://weather/{city}"}), "w"),
+        offered("fixed", json!({"resource": "test://fixed"}), "f"),
+        cities(),
+    ]);
+    for is_old in [true, false] {
+        let methods = Methods::of(&connect(&behind, is_old).await).await.unwrap();
+        let router = Router::builder().mount_described("up/", methods).build().unwrap();
+        let front = Server::new(router).named("front", "1.0.0");
+        let mut client = Client::connect(&front);
+        let begun = client.initialize("2025-11-25", json!({})).await;
+        assert_eq!(begun["result"]["capabilities"]["completions"], json!({}), "old: {is_old}");
+        let known = json!({"arguments": {"country": "UK"}});
+        for (reference, value) in [
+            (json!({"type": "ref/prompt", "name": "up_plan"}), "Lon"),
+            (json!({"type": "ref/resource", "uri": "test://weather/{city}"}), "Par"),
+        ] {
+            let argument = json!({"name": "city", "value": value});
+            let params = json!({"ref": reference, "argument": argument, "context": known});
+            let expected = json!([json!({"city": value, "country": "UK"}).to_string()]);
+            for params in [params.clone(), alone(params, json!({}))] {
+                let answer = client.ask("completion/complete", params).await;
+                assert_eq!(answer["result"]["completion"]["values"], expected, "old: {is_old}: {answer}");
+            }
+        }
+        // What the server behind does not complete, and what is not there.
+        let argument = json!({"name": "day", "value": "M"});
+        let reference = json!({"type": "ref/prompt", "name": "up_plan"});
+        let answer = client.ask("completion/complete", json!({"ref": reference, "argument": argument})).await;
+        assert_eq!(answer["result"]["completion"]["values"], json!([]), "{answer}");
+        let reference = json!({"type": "ref/prompt", "name": "plan"});
+        let answer = client.ask("completion/complete", json!({"ref": reference, "argument": argument})).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
 }
