@@ -21,7 +21,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use switchboard_core::{CallError, Json};
 
 pub use self::answer::{Answer, FromAnswer};
@@ -32,7 +31,9 @@ pub use self::error::{AskError, Feature};
 pub(crate) use self::form::form_schema;
 pub(crate) use self::question::Question;
 use self::rounds::Asked;
-use crate::model::{Message, Role, Sampled};
+use crate::model::{
+    ModelHint, ModelPreferences, Role, Sampled, Sampling, SamplingMessage, Tool, ToolChoice, ToolChoiceMode,
+};
 
 /// How long a question waits for its answer.
 pub(crate) const ASK_TIME: Duration = Duration::from_secs(600);
@@ -134,48 +135,75 @@ impl<T> Ask<T> {
 }
 
 impl Ask<Sampled> {
-    fn param(mut self, name: &str, value: Value) -> Ask<Sampled> {
-        self.question.set(name, value);
+    fn with(mut self, change: impl FnOnce(&mut Sampling)) -> Ask<Sampled> {
+        self.question.change_sampling(change);
         self
+    }
+
+    fn preferring(self, change: impl FnOnce(&mut ModelPreferences)) -> Ask<Sampled> {
+        self.with(|sampling| change(sampling.model_preferences.get_or_insert_default()))
     }
 
     /// Sets the most tokens to generate: 1,000 by default.
     pub fn max_tokens(self, tokens: u64) -> Ask<Sampled> {
-        self.param("maxTokens", tokens.into())
+        self.with(|sampling| sampling.max_tokens = tokens)
     }
 
     /// Sets the system prompt.
     pub fn system(self, prompt: impl Into<String>) -> Ask<Sampled> {
-        self.param("systemPrompt", Value::String(prompt.into()))
+        self.with(|sampling| sampling.system_prompt = Some(prompt.into()))
     }
 
     /// Sets the temperature.
     pub fn temperature(self, temperature: f64) -> Ask<Sampled> {
-        self.param("temperature", temperature.into())
+        self.with(|sampling| sampling.temperature = Some(temperature))
     }
 
     /// Sets the texts that end the answer.
     pub fn stop_at(self, sequences: impl IntoIterator<Item = impl Into<String>>) -> Ask<Sampled> {
-        let sequences: Vec<String> = sequences.into_iter().map(Into::into).collect();
-        self.param("stopSequences", json!(sequences))
+        self.with(|sampling| sampling.stop_sequences = sequences.into_iter().map(Into::into).collect())
     }
 
     /// Names a model, or a part of its name, that the client should prefer. The first one that it has counts.
-    pub fn prefer_model(mut self, name: impl Into<String>) -> Ask<Sampled> {
-        self.question.add_hint(&name.into());
-        self
+    pub fn prefer_model(self, name: impl Into<String>) -> Ask<Sampled> {
+        self.preferring(|preferences| {
+            preferences.hints.push(ModelHint { name: Some(name.into()) });
+        })
+    }
+
+    /// Says how important low cost, speed and capability of the model are, each from 0 to 1.
+    pub fn priorities(self, cost: f64, speed: f64, intelligence: f64) -> Ask<Sampled> {
+        self.preferring(|preferences| {
+            preferences.cost_priority = Some(cost);
+            preferences.speed_priority = Some(speed);
+            preferences.intelligence_priority = Some(intelligence);
+        })
+    }
+
+    /// Offers tools to the model. The answer then may have calls of them ([`SamplingContent::ToolUse`](crate::model::SamplingContent)),
+    /// whose results belong into the conversation of the next question. For clients that declare it, see [`Feature::SamplingTools`].
+    pub fn tools(self, tools: impl IntoIterator<Item = Tool>) -> Ask<Sampled> {
+        self.with(|sampling| sampling.tools = tools.into_iter().collect())
+    }
+
+    /// Says whether the model has to call a tool, or may not. It decides by default.
+    pub fn tool_choice(self, mode: ToolChoiceMode) -> Ask<Sampled> {
+        self.with(|sampling| sampling.tool_choice = Some(ToolChoice { mode: Some(mode) }))
     }
 
     /// Replaces the conversation.
-    pub fn messages(mut self, messages: impl IntoIterator<Item = Message>) -> Ask<Sampled> {
-        self.question.set_messages(messages.into_iter().collect());
-        self
+    pub fn messages(self, messages: impl IntoIterator<Item = impl Into<SamplingMessage>>) -> Ask<Sampled> {
+        self.with(|sampling| sampling.messages = messages.into_iter().map(Into::into).collect())
     }
 
     /// Adds a message to the conversation.
-    pub fn then(mut self, role: Role, text: impl Into<String>) -> Ask<Sampled> {
-        self.question.add_message(role, text.into());
-        self
+    pub fn then(self, role: Role, text: impl Into<String>) -> Ask<Sampled> {
+        self.with(|sampling| {
+            sampling.messages.push(match role {
+                Role::User => SamplingMessage::user(text.into()),
+                Role::Assistant => SamplingMessage::assistant(text.into()),
+            });
+        })
     }
 }
 

@@ -1,28 +1,27 @@
 //! A question as it is sent.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use switchboard_core::{ErrorObject, Json};
 
 use super::error::Feature;
-use crate::model::{At, Elicitation, Message, Revision, Role, Sampling, Wire as _, lower, methods};
+use crate::model::{Elicitation, Revision, Sampling, SamplingMessage, Wire as _, lower, methods};
 
 /// A question before it is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) feature: Feature,
     pub(crate) key: Option<String>,
-    params: Map<String, Value>,
-    messages: Vec<Message>,
-    /// The question of another server, which is written instead of the rest.
-    relayed: Option<Relayed>,
+    params: Params,
 }
 
-/// A question of another server.
+/// The params of a question, which each revision writes in its own way.
 #[derive(Clone, Debug)]
-enum Relayed {
+enum Params {
+    /// Of a form or a page, or none.
+    Plain(Map<String, Value>),
     Sampling(Box<Sampling>),
+    /// Of another server.
     Elicitation(Box<Elicitation>),
-    Roots,
 }
 
 impl Question {
@@ -31,19 +30,17 @@ impl Question {
             Value::Object(params) => params,
             _ => Map::new(),
         };
-        Question { feature, key: None, params, messages: Vec::new(), relayed: None }
+        Question { feature, key: None, params: Params::Plain(params) }
     }
 
     /// A question that another server asks with this method, for the client of a call.
     pub(crate) fn relayed(method: &str, params: Option<&Json>) -> Result<Question, ErrorObject> {
         let wrong = |error: serde_json::Error| ErrorObject::invalid_params(error.to_string());
         let params = params.cloned().unwrap_or(Json::NULL);
-        let (feature, relayed) = match method {
+        let (feature, params) = match method {
             methods::CREATE_MESSAGE => {
                 let sampling: Sampling = params.decode().map_err(wrong)?;
-                let feature =
-                    if sampling.tools.is_empty() { Feature::Sampling } else { Feature::SamplingTools };
-                (feature, Relayed::Sampling(Box::new(sampling)))
+                (sampling_feature(&sampling), Params::Sampling(Box::new(sampling)))
             }
             methods::ELICIT => {
                 let mut elicitation: Elicitation = params.decode().map_err(wrong)?;
@@ -54,40 +51,24 @@ impl Question {
                     }
                     _ => Feature::Form,
                 };
-                (feature, Relayed::Elicitation(Box::new(elicitation)))
+                (feature, Params::Elicitation(Box::new(elicitation)))
             }
-            methods::LIST_ROOTS => (Feature::Roots, Relayed::Roots),
+            methods::LIST_ROOTS => (Feature::Roots, Params::Plain(Map::new())),
             other => return Err(ErrorObject::method_not_found(other)),
         };
-        let question = Question::new(feature, Value::Null);
-        Ok(Question { relayed: Some(relayed), ..question })
+        Ok(Question { feature, key: None, params })
     }
 
     pub(super) fn sampling(prompt: String) -> Question {
-        let mut question = Question::new(Feature::Sampling, json!({"maxTokens": 1000}));
-        question.messages.push(Message::user(prompt));
-        question
+        let sampling = Sampling::new(vec![SamplingMessage::user(prompt)], 1000);
+        Question { feature: Feature::Sampling, key: None, params: Params::Sampling(Box::new(sampling)) }
     }
 
-    pub(super) fn set(&mut self, name: &str, value: Value) {
-        self.params.insert(name.to_owned(), value);
-    }
-
-    pub(super) fn set_messages(&mut self, messages: Vec<Message>) {
-        self.messages = messages;
-    }
-
-    pub(super) fn add_message(&mut self, role: Role, text: String) {
-        self.messages.push(match role {
-            Role::User => Message::user(text),
-            Role::Assistant => Message::assistant(text),
-        });
-    }
-
-    pub(super) fn add_hint(&mut self, name: &str) {
-        let preferences = self.params.entry("modelPreferences").or_insert_with(|| json!({"hints": []}));
-        if let Some(hints) = preferences.get_mut("hints").and_then(Value::as_array_mut) {
-            hints.push(json!({"name": name}));
+    /// Changes what the model is asked.
+    pub(super) fn change_sampling(&mut self, change: impl FnOnce(&mut Sampling)) {
+        if let Params::Sampling(sampling) = &mut self.params {
+            change(sampling);
+            self.feature = sampling_feature(sampling);
         }
     }
 
@@ -111,16 +92,11 @@ impl Question {
 
     /// Its params in this revision.
     pub(crate) fn params(&self, revision: Revision) -> Json {
-        match &self.relayed {
-            Some(Relayed::Sampling(sampling)) => return sampling.to_json(revision),
-            Some(Relayed::Elicitation(elicitation)) => return elicitation.to_json(revision),
-            Some(Relayed::Roots) | None => {}
-        }
-        let mut params = self.params.clone();
-        if matches!(self.feature, Feature::Sampling | Feature::SamplingTools) {
-            let written = |message| serde_json::to_value(At(message, revision)).unwrap_or_default();
-            params.insert("messages".to_owned(), self.messages.iter().map(written).collect());
-        }
+        let mut params = match &self.params {
+            Params::Sampling(sampling) => return sampling.to_json(revision),
+            Params::Elicitation(elicitation) => return elicitation.to_json(revision),
+            Params::Plain(params) => params.clone(),
+        };
         // Older clients know fewer kinds of fields.
         if self.feature == Feature::Form
             && let Some(schema) = params.get("requestedSchema").and_then(|schema| Json::encode(schema).ok())
@@ -133,5 +109,13 @@ impl Question {
             params.insert("elicitationId".to_owned(), super::seal::random_id().into());
         }
         Json::encode(&Value::Object(params)).unwrap_or(Json::NULL)
+    }
+}
+
+/// MCP-SA-02: tools and how they are chosen need a capability.
+fn sampling_feature(sampling: &Sampling) -> Feature {
+    match sampling.tools.is_empty() && sampling.tool_choice.is_none() {
+        true => Feature::Sampling,
+        false => Feature::SamplingTools,
     }
 }

@@ -7,7 +7,7 @@ use switchboard_core::Json;
 use super::meta::Meta;
 use super::sampling_content::{self, SamplingContent};
 use super::wire::{tokens, wire};
-use super::{Revision, Role, Tool};
+use super::{Message, Revision, Role, Tool};
 
 wire! {
     /// The params of `sampling/createMessage`: a request to the model of the client (MCP-SA-01).
@@ -93,6 +93,19 @@ impl SamplingMessage {
     #[must_use]
     pub fn assistant(content: impl Into<SamplingContent>) -> SamplingMessage {
         SamplingMessage { role: Role::Assistant, content: vec![content.into()], meta: Meta::new() }
+    }
+}
+
+impl From<Message> for SamplingMessage {
+    fn from(message: Message) -> SamplingMessage {
+        SamplingMessage { role: message.role, content: vec![message.content.into()], meta: Meta::new() }
+    }
+}
+
+/// What the model answered, as a part of the conversation that goes on.
+impl From<Sampled> for SamplingMessage {
+    fn from(sampled: Sampled) -> SamplingMessage {
+        SamplingMessage { role: sampled.role, content: sampled.content, meta: Meta::new() }
     }
 }
 

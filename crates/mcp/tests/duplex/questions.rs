@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_core::{ErrorObject, Method};
+use switchboard_core::{ErrorObject, Json, Method};
+use switchboard_mcp::model::{SamplingContent, SamplingMessage, Tool, ToolChoiceMode, ToolUseResult};
 use switchboard_mcp::{Answer, Feature, Server};
 
 use crate::client::{Client, alone, everything};
@@ -161,6 +162,59 @@ async fn a_client_is_not_asked_for_what_it_did_not_declare() {
     let answer = client.ask("tools/call", alone(json!({"name": "book"}), json!({"sampling": {}}))).await;
     assert_eq!(answer["error"]["code"], -32021);
     assert_eq!(answer["error"]["data"]["requiredCapabilities"], json!({"elicitation": {}}));
+}
+
+/// A tool whose question to the model comes with a tool.
+fn forecast() -> Method {
+    text_tool("forecast", |_, caller| async move {
+        let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
+        let tool = Tool::new("rain", schema);
+        let asked =
+            caller.sample("Rain in Oslo?").tools([tool.clone()]).tool_choice(ToolChoiceMode::Required);
+        let sampled = asked.priorities(0.25, 0.5, 0.75).prefer_model("small").key("first").await?;
+        let SamplingContent::ToolUse(used) = &sampled.content[0] else {
+            return Err(ErrorObject::validation_failed("the model did not call the tool"));
+        };
+        let result = ToolUseResult::new(&used.id, format!("{} has rain", used.input));
+        let conversation =
+            [SamplingMessage::user("Rain in Oslo?"), sampled.clone().into(), SamplingMessage::user(result)];
+        let last = caller.sample("").messages(conversation).tools([tool]).key("second").await?;
+        Ok(last.text())
+    })
+}
+
+// MCP-SA-01, MCP-SA-02
+#[tokio::test(start_paused = true)]
+async fn a_model_may_call_tools_before_it_answers() {
+    let server = server([forecast()]);
+    let call = json!({"type": "tool_use", "id": "u1", "name": "rain", "input": {"city": "Oslo"}});
+    let answer = |method: &str, params: &Value| {
+        assert_eq!(method, "sampling/createMessage");
+        assert_eq!(params["tools"], json!([{"name": "rain", "inputSchema": {"type": "object"}}]));
+        if params["messages"][1].is_null() {
+            assert_eq!(params["toolChoice"], json!({"mode": "required"}));
+            let preferences = json!({
+                "hints": [{"name": "small"}], "costPriority": 0.25, "speedPriority": 0.5, "intelligencePriority": 0.75,
+            });
+            assert_eq!(params["modelPreferences"], preferences);
+            return json!({"role": "assistant", "model": "m", "content": [call], "stopReason": "toolUse"});
+        }
+        assert_eq!(params["messages"][1], json!({"role": "assistant", "content": call}));
+        let told = &params["messages"][2]["content"];
+        assert_eq!((&told["type"], &told["toolUseId"]), (&json!("tool_result"), &json!("u1")), "{params}");
+        let text = told["content"][0]["text"].clone();
+        json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": text}})
+    };
+    let (text, asked) = both_eras(&server, "forecast", &json!({"sampling": {"tools": {}}}), answer).await;
+    assert_eq!(text, r#"{"city":"Oslo"} has rain"#);
+    assert_eq!(asked.len(), 2);
+    // Clients that did not declare it, or speak a revision without it, are not asked.
+    let older = ("2025-06-18", json!({"sampling": {"tools": {}}}));
+    for (revision, capabilities) in [("2025-11-25", everything()), older] {
+        let mut client = Client::session(&server, revision, capabilities).await;
+        let result = client.call("forecast", json!({})).await;
+        assert!(result["content"][0]["text"].as_str().unwrap().contains("sampling with tools"), "{result}");
+    }
 }
 
 // MCP-SA-01
