@@ -20,6 +20,7 @@ pub mod model;
 mod object;
 mod server;
 mod spoken;
+mod table;
 
 pub use ask::seal::{StateKeyError, StateKeys};
 pub use ask::{Amount, Answer, Ask, AskError, Caller, Feature, FromAnswer};

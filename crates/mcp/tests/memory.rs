@@ -16,6 +16,9 @@ use tokio::net::TcpStream;
 /// How many sessions there are: few in a debug build.
 const SESSIONS: usize = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
 
+/// How many sessions are opened and forgotten.
+const FORGOTTEN: usize = 10_000;
+
 /// The most that an idle session may hold, in bytes.
 const IDLE: i64 = 10_000;
 
@@ -135,13 +138,31 @@ fn an_idle_session_holds_at_most_10_kilobytes() {
 fn sessions_that_are_opened_and_forgotten_leave_nothing_behind() {
     let options = HttpOptions::default().with_sessions(100);
     let counted = counted(options, async |connection, route| {
-        for _ in 0..SESSIONS {
+        for _ in 0..FORGOTTEN {
             connection.session().await;
         }
         assert_eq!(route.sessions(), 100);
     });
     // The table was nearly empty before.
     assert!(counted.bytes_current <= 100 * IDLE, "{counted:?}");
+}
+
+#[test]
+fn sessions_whose_time_is_over_leave_nothing_behind() {
+    let options = HttpOptions::default().with_sessions(FORGOTTEN + 10);
+    let time = options.session_time;
+    let counted = counted(options, async |connection, route| {
+        for _ in 0..FORGOTTEN {
+            connection.session().await;
+        }
+        assert_eq!(route.sessions(), FORGOTTEN + 10);
+        tokio::time::pause();
+        while route.sessions() > 0 {
+            tokio::time::advance(time / 4).await;
+        }
+    });
+    println!("{} bytes are left of {FORGOTTEN} sessions", counted.bytes_current);
+    assert!(counted.bytes_current <= 16 * IDLE, "{counted:?}");
 }
 
 #[test]

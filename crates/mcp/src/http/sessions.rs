@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::events::{EventId, EventLog, Rest};
 use crate::model::Revision;
 use crate::spoken::Handshake;
+use crate::table::shrink;
 
 /// A session over HTTP.
 pub(super) struct Live {
@@ -166,6 +167,7 @@ impl Sessions {
             return false;
         }
         let removed = table.sessions.remove(id);
+        shrink(&mut table.sessions);
         drop(table);
         removed.inspect(|live| end(live)).is_some()
     }
@@ -199,13 +201,16 @@ async fn sweep(table: Weak<Mutex<Table>>, time: Duration, clock: Instant) {
             live.open.load(Ordering::Relaxed) == 0 && idle >= time
         };
         let mut over = Vec::new();
-        locked(&table).sessions.retain(|_, live| {
+        let mut kept = locked(&table);
+        kept.sessions.retain(|_, live| {
             let is_kept = !is_over(live);
             if !is_kept {
                 over.push(Arc::clone(live));
             }
             is_kept
         });
+        shrink(&mut kept.sessions);
+        drop(kept);
         over.iter().for_each(|live| end(live));
     }
 }

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use crate::model::{Capability, methods};
 use crate::object::Object;
 use crate::spoken::Handshake;
+use crate::table::shrink;
 
 /// A change that clients may want to hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +109,10 @@ impl Subscribers {
         let state = Arc::downgrade(&self.0);
         session.on_end(move |_| {
             if let Some(state) = state.upgrade() {
-                Subscribers(state).state().sessions.remove(&id);
+                let subscribers = Subscribers(state);
+                let mut state = subscribers.state();
+                state.sessions.remove(&id);
+                shrink(&mut state.sessions);
             }
         });
     }
