@@ -1,9 +1,12 @@
 //! The handshake, and requests that need none.
 
+use std::time::Duration;
+
 use serde_json::json;
+use switchboard_mcp::CacheScope;
 
 use crate::client::{Client, alone, everything};
-use crate::fixtures::{add, server};
+use crate::fixtures::{add, offered, server};
 
 // MCP-L-02, MCP-L-03
 #[tokio::test(start_paused = true)]
@@ -153,4 +156,51 @@ async fn unknown_members_are_ignored() {
     let both =
         alone(json!({"surplus": 1, "_meta": {"io.modelcontextprotocol/unheard": 1}}), json!({"x": {}}));
     assert!(client.ask("tools/list", both).await.get("result").is_some());
+}
+
+// MCP-K-01, MCP-K-05
+#[tokio::test(start_paused = true)]
+async fn lists_and_contents_say_how_long_clients_may_keep_them() {
+    let methods = || {
+        [
+            add(),
+            offered("plan", json!({"prompt": true}), "p"),
+            offered("fixed", json!({"resource": "test://fixed"}), "f"),
+            offered("each", json!({"resource": "test://each/{id}"}), "e"),
+        ]
+    };
+    let minute = server(methods()).cache(Duration::from_secs(60), CacheScope::Public);
+    let cacheable = [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "server/discover",
+    ];
+    for (server, hints) in
+        [(server(methods()), (json!(0), json!("private"))), (minute, (json!(60_000), json!("public")))]
+    {
+        let mut client = Client::session(&server, "2025-11-25", json!({})).await;
+        for method in cacheable {
+            let params = json!({"uri": "test://fixed"});
+            let result = client.ask_alone(method, params.clone()).await["result"].clone();
+            assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&hints.0, &hints.1), "{method}: {result}");
+            // Only the stateless revision has hints.
+            if method != "server/discover" {
+                let result = client.ask(method, params).await["result"].clone();
+                assert!(result.is_object(), "{method}");
+                assert_eq!((result.get("ttlMs"), result.get("cacheScope")), (None, None), "{method}");
+            }
+        }
+        // Calls are never kept.
+        for (method, params) in [
+            ("tools/call", json!({"name": "math_add", "arguments": {"a": 1, "b": 2}})),
+            ("prompts/get", json!({"name": "plan"})),
+        ] {
+            let result = client.ask_alone(method, params).await["result"].clone();
+            assert_eq!(result["resultType"], "complete", "{method}");
+            assert_eq!((result.get("ttlMs"), result.get("cacheScope")), (None, None), "{method}");
+        }
+    }
 }
