@@ -9,7 +9,9 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use switchboard_core::{Call, Outcome, Reply, ReplyFuture, Service};
 use switchboard_layers::explain::{Conclusion, Explain, Step};
+use tokio::time::Instant;
 
+use crate::limit::OwnTime;
 use crate::pool::{Pool, Tried};
 use crate::verdict::Failure;
 
@@ -35,11 +37,14 @@ pub struct Retry {
     pub attempts: u32,
     /// How many retries there may be, as a share of all calls: a fifth. So a failing upstream is not buried in retries.
     pub budget: f64,
+    /// How long to wait for an answer before a call that is safe to repeat is sent again: as long as its caller waits. The last attempt
+    /// has all the time that is left.
+    pub timeout: Option<Duration>,
 }
 
 impl Default for Retry {
     fn default() -> Retry {
-        Retry { attempts: 1, budget: 0.2 }
+        Retry { attempts: 1, budget: 0.2, timeout: None }
     }
 }
 
@@ -54,6 +59,12 @@ impl Retry {
     #[must_use]
     pub fn with_budget(self, budget: f64) -> Retry {
         Retry { budget, ..self }
+    }
+
+    /// Sets the [timeout](Retry::timeout) of an attempt.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Option<Duration>) -> Retry {
+        Retry { timeout, ..self }
     }
 }
 
@@ -130,6 +141,24 @@ impl Inner {
         }
     }
 
+    /// Sends a call to a node. If this many retries may follow, and the call may be repeated, the node has the time of an attempt: a
+    /// server that accepts calls and stays silent then fails like one that breaks.
+    fn send(&self, call: &Call, retries: u32, tried: &mut Tried) -> ReplyFuture {
+        let Some(until) = self.attempt_until(call, retries) else { return self.pool.call_one(call, tried) };
+        let mut call = call.clone();
+        call.cx.deadline = Some(until);
+        call.cx.insert(OwnTime { is_of_attempt: true });
+        self.pool.call_one(&call, tried)
+    }
+
+    /// When an attempt has taken too long, if that is before its caller stops waiting.
+    fn attempt_until(&self, call: &Call, retries: u32) -> Option<Instant> {
+        let timeout = self.retry.timeout.filter(|_| retries > 0)?;
+        let until = Instant::now() + timeout;
+        let is_sooner = call.cx.deadline.is_none_or(|deadline| until < deadline);
+        (is_sooner && self.may_repeat(call, Failure::MayHaveRun)).then_some(until)
+    }
+
     /// How long to wait before a hedge, if there is to be one.
     fn hedge_after(&self, call: &Call) -> Option<Duration> {
         let after = match self.hedge? {
@@ -142,6 +171,7 @@ impl Inner {
     /// Waits for an answer, and for one to a second copy if that comes first. The other copy is cancelled. Also returns how many
     /// copies were sent.
     async fn hedged(&self, call: &Call, first: ReplyFuture, tried: &mut Tried) -> (Reply, u32) {
+        let retries = self.retry.attempts;
         let Some(after) = self.hedge_after(call) else { return (first.await, 1) };
         let mut waiting = match select(first, Box::pin(tokio::time::sleep(after))).await {
             Either::Left((reply, _)) => return (reply, 1),
@@ -151,7 +181,7 @@ impl Inner {
         while self.pool.has_another(*tried) && self.take() {
             sent += 1;
             self.pool.note_hedge();
-            let copy = self.pool.call_one(call, tried);
+            let copy = self.send(call, retries, tried);
             match select(waiting, copy).await {
                 Either::Left((reply, other)) | Either::Right((reply, other)) => match Failure::of(&reply) {
                     None => return (reply, sent),
@@ -175,7 +205,7 @@ impl Inner {
                 break;
             }
             self.pool.note_retry();
-            let next = self.pool.call_one(call, &mut tried).await;
+            let next = self.send(call, self.retry.attempts - attempt - 1, &mut tried).await;
             sent += 1;
             // Once a call may have run, no later failure may say that it did not.
             let is_worse = Failure::of(&next) == Some(Failure::Unsent) && failure != Failure::Unsent;
@@ -206,7 +236,7 @@ impl Service for Attempts {
         let inner = &self.0;
         inner.save();
         let mut tried = Tried::default();
-        let first = inner.pool.call_one(call, &mut tried);
+        let first = inner.send(call, inner.retry.attempts, &mut tried);
         let first = match first.into_ready() {
             Ok(reply) if Failure::of(&reply).is_none() => return ReplyFuture::ready(reply),
             Ok(reply) => ReplyFuture::ready(reply),
@@ -229,7 +259,12 @@ impl Explain for Attempts {
             (count, true) => Step::new(
                 "retry",
                 format!("up to {count}"),
-                "the method is safe, so it is retried after any failure",
+                match inner.retry.timeout {
+                    None => "the method is safe, so it is retried after any failure".to_owned(),
+                    Some(time) => format!(
+                        "the method is safe, so it is retried after any failure, and without an answer within {time:?}"
+                    ),
+                },
             ),
             (count, false) => Step::new(
                 "retry",

@@ -61,7 +61,10 @@ impl Explain for CallLimits {
 
 /// Marks a call whose deadline is that of the operator, and not that of its caller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OwnTime;
+pub(crate) struct OwnTime {
+    /// Whether the call may be sent again after its deadline. Then its node ends it, and not whoever has limited the whole call.
+    pub(crate) is_of_attempt: bool,
+}
 
 struct Limited {
     limits: CallLimits,
@@ -81,7 +84,7 @@ impl Service for Limited {
         }
         let mut call = call.clone();
         call.cx.deadline = Some(until);
-        call.cx.insert(OwnTime);
+        call.cx.insert(OwnTime { is_of_attempt: false });
         match self.service.call(&call).into_ready() {
             Ok(reply) => ReplyFuture::ready(within(reply, most)),
             Err(reply) => ReplyFuture::pending(async move {

@@ -79,20 +79,43 @@ pub(crate) enum Verdict {
     Unknown,
 }
 
-/// Until when the caller of a call waits, if that is the caller's own choice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience(Option<Instant>);
+/// Until when an answer is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Patience {
+    /// By the caller, if that is its own choice.
+    of_caller: Option<Instant>,
+    /// Before the call is sent again.
+    of_attempt: Option<Instant>,
+}
 
 impl Patience {
     pub(crate) fn of(call: &Call) -> Patience {
-        Patience(call.cx.deadline.filter(|_| call.cx.get::<OwnTime>().is_none()))
+        let Some(deadline) = call.cx.deadline else { return Patience::default() };
+        match call.cx.get::<OwnTime>() {
+            None => Patience { of_caller: Some(deadline), of_attempt: None },
+            Some(own) => {
+                Patience { of_caller: None, of_attempt: Some(deadline).filter(|_| own.is_of_attempt) }
+            }
+        }
+    }
+
+    /// The reply, or a failure of its server when the time of the attempt is over.
+    pub(crate) async fn reply(self, reply: impl Future<Output = Reply> + Send) -> Reply {
+        match self.of_attempt {
+            None => reply.await,
+            // Boxed, because few calls need the timer.
+            Some(until) => match Box::pin(tokio::time::timeout_at(until, reply)).await {
+                Ok(reply) => reply,
+                Err(_) => Reply::error(CallError::TimedOut.into()),
+            },
+        }
     }
 
     /// What a reply says that arrived at this moment.
     pub(crate) fn verdict(self, reply: &Reply, at: Instant) -> Verdict {
         match Failure::of(reply) {
             None | Some(Failure::Answered) => Verdict::Works,
-            Some(_) if self.0.is_some_and(|until| until <= at) && is_late(reply) => Verdict::Unknown,
+            Some(_) if self.of_caller.is_some_and(|until| until <= at) && is_late(reply) => Verdict::Unknown,
             Some(_) => Verdict::Fails,
         }
     }
@@ -153,7 +176,7 @@ mod tests {
         let closed = Reply::error(CallError::Closed("gone".into()).into());
         assert_eq!(Patience::of(&call).verdict(&closed, now), Verdict::Fails);
         // The limit of the operator is one that servers have to keep.
-        call.cx.insert(OwnTime);
+        call.cx.insert(OwnTime { is_of_attempt: false });
         assert_eq!(Patience::of(&call).verdict(&timed_out(), now), Verdict::Fails);
         for code in [Code::INTERNAL_ERROR, Code::OVER_LIMIT, Code::UPSTREAM_FAILED, Code::TIMED_OUT] {
             let reply = Reply::error(ErrorObject::from_code(code));

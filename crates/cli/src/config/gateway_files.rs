@@ -58,7 +58,7 @@ openrpc = "a.openrpc.json"
 safe = ["get*", "list/**"]
 timeout = "5s"
 max_reply = "1MB"
-retry = { attempts = 3, budget = "5%" }
+retry = { attempts = 3, budget = "5%", timeout = "1s" }
 hedge = "50ms"
 cache = { ttl = "10s", stale = "1m", size = "1MB", null = true, errors = { -32601 = "5s" }, clear_on = "newHeads" }
 shared = true
@@ -115,7 +115,7 @@ fn every_policy() -> PolicyConfig {
     PolicyConfig {
         timeout: Some(SECONDS(5)),
         max_reply: Some(1 << 20),
-        retry: Some(RetryConfig { attempts: 3, budget: 0.05 }),
+        retry: Some(RetryConfig { attempts: 3, budget: 0.05, timeout: Some(SECONDS(1)) }),
         hedge: Some(Some(Hedge::After(Duration::from_millis(50)))),
         cache: Some(Some(CacheConfig {
             ttl: SECONDS(10),

@@ -28,6 +28,8 @@ pub(crate) struct RetryConfig {
     pub(crate) attempts: u32,
     /// Retries as a share of all calls, from 0.0 to 1.0.
     pub(crate) budget: f64,
+    /// How long an attempt may take that can be repeated.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// When a call of a safe method is sent to a second node.
@@ -108,7 +110,7 @@ impl UpstreamNames {
 
 /// Reads the policies of an upstream or a route.
 pub(super) fn policy(reader: &mut Reader<'_>, names: &UpstreamNames) -> PolicyConfig {
-    let none = RetryConfig { attempts: 0, budget: 0.0 };
+    let none = RetryConfig { attempts: 0, budget: 0.0, timeout: None };
     PolicyConfig {
         timeout: optional_time(reader, "timeout"),
         max_reply: reader.is_set("max_reply").then(|| reader.size("max_reply")),
@@ -129,7 +131,8 @@ pub(super) fn optional_time(reader: &mut Reader<'_>, name: &str) -> Option<Durat
 }
 
 fn retry(reader: &mut Reader<'_>) -> Option<RetryConfig> {
-    Some(RetryConfig { attempts: reader.whole("attempts")?, budget: reader.percent("budget") })
+    let timeout = optional_time(reader, "timeout");
+    Some(RetryConfig { attempts: reader.whole("attempts")?, budget: reader.percent("budget"), timeout })
 }
 
 fn hedge(node: &Node) -> Result<Option<Hedge>, String> {

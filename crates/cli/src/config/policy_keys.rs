@@ -42,6 +42,12 @@ pub(crate) const POLICY: &[Key] = &[
 const RETRY: Form = Form::table(&[
     inner("attempts", Kind::Whole, "1", "further attempts after the first"),
     inner("budget", Kind::Percent, "\"20%\"", "retries as a share of all calls, at most"),
+    inner(
+        "timeout",
+        Kind::Duration,
+        "",
+        "time without an answer after which a call of a safe method is sent again; by default only its whole `timeout` counts",
+    ),
 ])
 .or("attempts")
 .or_off();

@@ -40,7 +40,7 @@ pub(super) fn over(policy: &PolicyConfig, upstream: &PolicyConfig) -> PolicyConf
 pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]) -> Stack {
     let retry = match policy.retry {
         None => Retry::default(),
-        Some(retry) => Retry::times(retry.attempts).with_budget(retry.budget),
+        Some(retry) => Retry::times(retry.attempts).with_budget(retry.budget).with_timeout(retry.timeout),
     };
     let hedge = policy.hedge.flatten().map(|hedge| match hedge {
         config::Hedge::After(time) => Hedge::After(time),

@@ -289,7 +289,7 @@ impl Node {
         match self.service.call(call).into_ready() {
             Ok(reply) => ReplyFuture::ready(finish(flight, reply)),
             Err(reply) => reply.through(|reply| async move {
-                let reply = flight.node.open.until_end(reply).await;
+                let reply = flight.patience.reply(flight.node.open.until_end(reply)).await;
                 finish(flight, reply)
             }),
         }

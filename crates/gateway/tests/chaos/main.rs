@@ -79,8 +79,15 @@ async fn server(ran: &Ran, refuses: &Refuses, servers: &mut JoinSet<()>) -> Sock
     url.trim_start_matches("tcp://").parse().unwrap()
 }
 
+/// How calls to servers that stay silent go on: by a second copy, or by another attempt.
+#[derive(Clone, Copy, Debug)]
+enum Silence {
+    Hedged,
+    Retried,
+}
+
 /// The pool of these nodes with retries and hedges, and each node alone.
-fn upstream(relays: &[Relay], link: &Link) -> (Pool, Attempts, Vec<Upstream>) {
+fn upstream(relays: &[Relay], link: &Link, silence: Silence) -> (Pool, Attempts, Vec<Upstream>) {
     let mut health = Health::default();
     (health.every, health.timeout, health.fail, health.pass) = (50 * MS, 50 * MS, 2, 1);
     let builder = Pool::builder("u").health(health);
@@ -92,8 +99,12 @@ fn upstream(relays: &[Relay], link: &Link) -> (Pool, Attempts, Vec<Upstream>) {
         pool.node(Node::new(name, node.clone()).with_probe(probe))
     });
     let pool = pool.build();
-    let (retry, hedge) = (Retry::times(6).with_budget(1.0), Hedge::After(40 * MS));
-    let service = Attempts::new(pool.clone(), retry, Some(hedge), |call| call.method.as_str() == "safe");
+    let retry = Retry::times(6).with_budget(1.0);
+    let (retry, hedge) = match silence {
+        Silence::Hedged => (retry, Some(Hedge::After(40 * MS))),
+        Silence::Retried => (retry.with_timeout(Some(100 * MS)), None),
+    };
+    let service = Attempts::new(pool.clone(), retry, hedge, |call| call.method.as_str() == "safe");
     (pool, service, nodes)
 }
 
@@ -205,7 +216,7 @@ fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-async fn weather(link: Link, seed: u64) {
+async fn weather(link: Link, silence: Silence, seed: u64) {
     let (tasks, before) = (Handle::current().metrics().num_alive_tasks(), descriptors());
     let (ran, mut servers) = (Ran::default(), JoinSet::new());
     let mut relays = Vec::new();
@@ -213,7 +224,7 @@ async fn weather(link: Link, seed: u64) {
     for refuses in &refuses {
         relays.push(Relay::start(server(&ran, refuses, &mut servers).await).await);
     }
-    let (pool, service, nodes) = upstream(&relays, &link);
+    let (pool, service, nodes) = upstream(&relays, &link, silence);
     let (stop, stopped) = watch::channel(false);
     let mut clients = JoinSet::new();
     for number in 0..SESSIONS {
@@ -224,7 +235,7 @@ async fn weather(link: Link, seed: u64) {
     let counts = clients.join_all().await;
     let answered: usize = counts.iter().map(|count| count.answered).sum();
     let failed: usize = counts.iter().map(|count| count.failed).sum();
-    println!("{:?}: {answered} calls answered, {failed} unsafe ones failed", link.connections);
+    println!("{:?}, {silence:?}: {answered} calls answered, {failed} unsafe ones failed", link.connections);
     assert!(answered > 10 * SESSIONS, "only {answered} calls were answered");
     for (secret, times) in ran.lock().unwrap().iter() {
         assert!(*times == 1 || secret.starts_with("safe"), "{secret} ran {times} times");
@@ -262,7 +273,8 @@ async fn cycles() {
 async fn nothing_is_lost_run_twice_mixed_up_or_left_behind() {
     let seed = seed();
     let shared = Link::default().with_connections(Connections::Shared(NonZeroUsize::new(2).unwrap()));
-    weather(shared, seed).await;
-    weather(Link::default(), seed).await;
+    weather(shared.clone(), Silence::Hedged, seed).await;
+    weather(Link::default(), Silence::Hedged, seed).await;
+    weather(shared, Silence::Retried, seed).await;
     cycles().await;
 }

@@ -115,6 +115,42 @@ async fn no_attempt_begins_after_the_deadline_of_the_caller() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_stays_silent_has_the_time_of_an_attempt() {
+    let retry = Retry::times(2).with_timeout(Some(30 * MS));
+    let (silent, good) = (Fake::that("silent", Mood::Hangs), Fake::new("good"));
+    let service = retrying(&[&silent, &good], retry, true);
+    let begun = Instant::now();
+    let reply = service.call(&call()).await;
+    assert_eq!((name(&reply), attempts(&reply)), ("good".to_owned(), "2".to_owned()));
+    assert_eq!((begun.elapsed(), silent.cancelled()), (30 * MS, 1));
+    // The last attempt has all the time that is left.
+    let slow = Fake::that("slow", Mood::Takes(500 * MS));
+    let service = retrying(&[&silent, &silent, &slow], retry, true);
+    assert_eq!(name(&service.call(&call_within(600 * MS)).await), "slow");
+    // Nor is an attempt ended for the sake of one that cannot follow.
+    silent.set(Mood::Takes(500 * MS));
+    for (retry, is_safe) in [(retry, false), (Retry::times(0).with_timeout(Some(30 * MS)), true)] {
+        let service = retrying(&[&silent, &good], retry, is_safe);
+        assert_eq!(name(&service.call(&call()).await), "silent", "{is_safe}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_counts_as_a_failure_of_the_server() {
+    let (silent, good) = (Fake::that("silent", Mood::Hangs), Fake::new("good"));
+    let pool = Pool::builder("u").node(silent.node()).node(good.node().with_priority(2)).build();
+    let retry = Retry::default().with_timeout(Some(30 * MS)).with_budget(1.0);
+    let service = Attempts::new(pool.clone(), retry, None, |_| true);
+    for _ in 0..100 {
+        // Its caller would have waited.
+        assert_eq!(name(&service.call(&call_within(1000 * MS)).await), "good");
+    }
+    let skipped: Vec<_> = pool.nodes().map(|(name, _, skipped)| (name, skipped.is_some())).collect();
+    assert_eq!(skipped, [("silent", true), ("good", false)]);
+    assert!(silent.take_asked() < 50, "it was not ejected");
+}
+
+#[tokio::test(start_paused = true)]
 async fn retries_are_a_share_of_all_calls() {
     let fakes = ["one", "two"].map(|name| Fake::that(name, Mood::Breaks));
     let service = retrying(&fakes.each_ref(), Retry::times(1).with_budget(0.1), true);
