@@ -1,6 +1,6 @@
 //! Builds a server from its configuration: HTTP options, limits, TLS, and the stack of middleware.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use http::HeaderName;
@@ -15,6 +15,7 @@ use switchboard::openrpc::{Discovery, Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::shed::Shedding;
 use switchboard::signing::Verify;
+use switchboard::store::Store;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::trace::Tracing;
 use switchboard::{
@@ -49,6 +50,10 @@ pub(crate) struct Assembly {
     verify: Option<Verify>,
     idempotency: Option<Idempotency>,
     jobs: Option<Jobs>,
+    /// Where the sessions of MCP clients are, if servers share them.
+    sessions: Option<Arc<dyn Store>>,
+    /// Until the tools have them.
+    state_keys: Mutex<Option<mcp::StateKeys>>,
     revocations: Revocations,
     tracing: Option<Tracing>,
     bodies: Option<BodyLog>,
@@ -100,6 +105,8 @@ impl Assembly {
             verify: None,
             idempotency: None,
             jobs: None,
+            sessions: None,
+            state_keys: Mutex::default(),
             revocations: Revocations::default(),
             tracing: None,
             bodies: None,
@@ -144,6 +151,7 @@ impl Assembly {
         let signing = config.signing.as_ref().zip(stores.nonces);
         self.verify = signing.map(|(signing, store)| signing.verify(urls, store));
         let retention = config.idempotency.zip(stores.answers);
+        (self.sessions, self.state_keys) = (stores.sessions, Mutex::new(stores.state_keys));
         self.idempotency = retention.map(|(time, store)| keeping(store, time, config.timeout));
         if let Some(jobs) = &config.jobs {
             self.jobs = Some(jobs.open().await?);
@@ -319,7 +327,10 @@ impl Assembly {
             true => agents::route(http, Arc::clone(&service), settings.clone()),
             false => http,
         };
-        let http = if config.mcp.http { tools.route(http, settings)? } else { http };
+        let http = match config.mcp.http {
+            true => tools.route(http, settings, self.sessions.clone())?,
+            false => http,
+        };
         let http = config.protected.iter().fold(http, |http, resource| resource.routes(http));
         let service = if config.mcp.stdio { tools.service()? } else { service };
         Ok((server.with_http(http).with_service(service), tools))
@@ -360,6 +371,8 @@ impl Assembly {
         let is_visible = move |cx: &Context, method: &str| is_visible(visible.as_ref(), cx, method);
         let tools = Tools::new(methods, self.served.instructions(), config, is_visible.clone());
         let tools = tools.declared(self.served.declared());
+        let keys = self.state_keys.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tools = keys.into_iter().fold(tools, Tools::sealed);
         match self.served.gated().cloned() {
             Some(gated) => tools.held(move |tool, cx| {
                 let (method, why) = gated.held(tool)?;

@@ -6,8 +6,9 @@ use serde_json::json;
 use switchboard::http::EndpointOptions;
 use switchboard::mcp::model::methods::{Direction, TABLE};
 use switchboard::mcp::model::{Capability, Implementation};
-use switchboard::mcp::{BuildError, HttpOptions, McpRoute, Server};
+use switchboard::mcp::{BuildError, HttpOptions, McpRoute, Server, StateKeys};
 use switchboard::openrpc::Generator;
+use switchboard::store::Store;
 use switchboard::{Context, Describe, Description, Service, Settings};
 
 use crate::config::Config;
@@ -60,6 +61,11 @@ impl Tools {
         Tools(self.0.missing(why))
     }
 
+    /// Seals the state of calls with the keys of all servers.
+    pub(crate) fn sealed(self, keys: StateKeys) -> Tools {
+        Tools(self.0.state_keys(keys))
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.tools().len()
@@ -77,13 +83,15 @@ impl Tools {
         self.0.updated(uri);
     }
 
-    /// Answers MCP over HTTP at the usual paths.
+    /// Answers MCP over HTTP at the usual paths. Servers with this store share their sessions.
     pub(crate) fn route(
         &self,
         options: EndpointOptions,
         settings: Settings,
+        sessions: Option<Arc<dyn Store>>,
     ) -> Result<EndpointOptions, Failure> {
-        let route = McpRoute::with(&self.0, settings, HttpOptions::default()).map_err(wrong)?;
+        let http = sessions.into_iter().fold(HttpOptions::default(), HttpOptions::with_store);
+        let route = McpRoute::with(&self.0, settings, http).map_err(wrong)?;
         let (events, messages) = route.two_paths(MESSAGES);
         Ok(options.route(PATH, route).route(EVENTS, events).route(MESSAGES, messages))
     }

@@ -1,9 +1,10 @@
 //! What a client said about itself: once, in the handshake of its session, or with each request.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use switchboard_core::{Json, Kind, Session};
 
 use crate::model::{
@@ -21,7 +22,8 @@ pub(crate) struct Spoken {
 }
 
 /// What the client can be asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub(crate) struct Features {
     pub(crate) roots: bool,
     pub(crate) sampling: bool,
@@ -89,13 +91,15 @@ pub(crate) struct Handshake {
     /// The capabilities that the client was told of. It hears of no others.
     pub(crate) declared: Arc<ServerCapabilities>,
     level: AtomicU8,
+    is_ready: AtomicBool,
     subscriptions: Mutex<HashSet<String>>,
 }
 
 impl Handshake {
     pub(crate) fn new(spoken: Spoken, declared: Arc<ServerCapabilities>) -> Handshake {
         let level = AtomicU8::new(LogLevel::Info as u8);
-        Handshake { spoken: Arc::new(spoken), declared, level, subscriptions: Mutex::default() }
+        let (is_ready, subscriptions) = (AtomicBool::new(false), Mutex::default());
+        Handshake { spoken: Arc::new(spoken), declared, level, is_ready, subscriptions }
     }
 
     /// The handshake of a session, if it took place.
@@ -111,6 +115,15 @@ impl Handshake {
 
     pub(crate) fn set_level(&self, level: LogLevel) {
         self.level.store(level as u8, Ordering::Relaxed);
+    }
+
+    /// Whether the client has said that it is ready for notifications, or has asked for some.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_ready.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_ready(&self) {
+        self.is_ready.store(true, Ordering::Relaxed);
     }
 
     /// The resources whose updates the client wants to hear of.

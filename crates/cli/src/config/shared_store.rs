@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard::cache::Cache;
+use switchboard::mcp::{HttpOptions, StateKeys};
 use switchboard::rate::RateLimits;
 use switchboard::store::{JetStream, JetStreamAuth, JetStreamOptions, JetStreamStore, Store, StoreLimits};
 
@@ -43,13 +44,18 @@ impl SharedStore {
             let running = config.timeout + Duration::from_secs(60);
             stores.answers = Some(open("answers", retention.max(running)).await?);
         }
+        if config.mcp.http {
+            let keys = self.bucket("keys", published::KEPT, few()).await?;
+            let keys = StateKeys::shared(&keys, published::KEPT).await;
+            stores.state_keys = Some(keys.map_err(|error| unusable(&self.url, &error))?);
+            stores.sessions = Some(open("sessions", HttpOptions::default().store_time()).await?);
+        }
         Ok(stores)
     }
 
     /// The bucket of the published configuration.
     pub(super) async fn configuration(&self) -> Result<JetStreamStore, Failure> {
-        let limits = StoreLimits::default().with_entries(16).with_bytes(16 << 20);
-        self.bucket("config", published::KEPT, limits).await
+        self.bucket("config", published::KEPT, few()).await
     }
 
     async fn bucket(
@@ -81,6 +87,11 @@ impl fmt::Debug for SharedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("SharedStore").field(&self.url).finish()
     }
+}
+
+/// For what operators and servers store, and not callers.
+fn few() -> StoreLimits {
+    StoreLimits::default().with_entries(16).with_bytes(16 << 20)
 }
 
 fn unusable(url: &str, error: &dyn fmt::Display) -> Failure {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use switchboard::Clock;
 use switchboard::idempotency::{Idempotency, IdempotencyOptions};
+use switchboard::mcp::StateKeys;
 use switchboard::store::{FileStore, MemoryStore, Store, StoreLimits};
 
 use super::Config;
@@ -28,6 +29,9 @@ pub(crate) enum StorePlace {
 pub(crate) struct Stores {
     pub(crate) nonces: Option<Arc<dyn Store>>,
     pub(crate) answers: Option<Arc<dyn Store>>,
+    /// The sessions of MCP clients, and the key that seals the state of calls without one, where servers share them.
+    pub(crate) sessions: Option<Arc<dyn Store>>,
+    pub(crate) state_keys: Option<StateKeys>,
 }
 
 /// Reads where they are.
@@ -99,7 +103,7 @@ impl Config {
                 })?)
             }
         };
-        Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store) })
+        Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store), ..Stores::default() })
     }
 }
 

@@ -49,6 +49,8 @@ mod machine;
 mod manual;
 #[cfg(unix)]
 mod mcp;
+#[cfg(unix)]
+mod mcp_gateways;
 #[cfg(target_os = "linux")]
 mod memory;
 mod nats;

@@ -13,21 +13,21 @@ const ALICE: &str = "2f9c1b7e55a04d13";
 const BOB: &str = "9b1f0e6c2d7a4853";
 
 /// A client of one server.
-struct Client {
+pub(crate) struct Client {
     place: String,
     /// Headers of every request.
     headers: String,
 }
 
 /// The status, the head and the body of a response.
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}{}", self.head, self.body))
     }
 
@@ -38,13 +38,13 @@ impl Answer {
 }
 
 impl Client {
-    fn new(url: &str, token: Option<&str>) -> Client {
+    pub(crate) fn new(url: &str, token: Option<&str>) -> Client {
         let headers = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
         Client { place: url.strip_prefix("http://").unwrap().to_owned(), headers }
     }
 
     /// One that has a session.
-    fn with_session(url: &str, token: Option<&str>) -> Client {
+    pub(crate) fn with_session(url: &str, token: Option<&str>) -> Client {
         let mut client = Client::new(url, token);
         let answer = client.post(&initialize());
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -55,11 +55,26 @@ impl Client {
         client
     }
 
-    fn post(&self, message: &Value) -> Answer {
+    pub(crate) fn post(&self, message: &Value) -> Answer {
         self.send("POST", "/mcp", "", &message.to_string())
     }
 
-    fn send(&self, method: &str, path: &str, more: &str, body: &str) -> Answer {
+    /// The same client at another server, with another token instead of its own.
+    pub(crate) fn at(&self, url: &str, token: &str, other: &str) -> Client {
+        Client { headers: self.headers.replace(token, other), ..Client::new(url, None) }
+    }
+
+    pub(crate) fn send(&self, method: &str, path: &str, more: &str, body: &str) -> Answer {
+        let mut stream = self.open(method, path, more, body);
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    /// Sends a request, and gives the connection over which the response comes.
+    pub(crate) fn open(&self, method: &str, path: &str, more: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.place).unwrap();
         let (place, headers, length) = (&self.place, &self.headers, body.len());
         write!(
@@ -68,11 +83,7 @@ impl Client {
              accept: application/json, text/event-stream\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
         )
         .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_owned(), body: body.to_owned() }
+        stream
     }
 
     fn tools(&self) -> Vec<String> {
@@ -81,12 +92,12 @@ impl Client {
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    fn call(&self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> Value {
         self.post(&request("tools/call", &json!({"name": tool, "arguments": arguments}))).json()
     }
 }
 
-fn request(method: &str, params: &Value) -> Value {
+pub(crate) fn request(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 }
 

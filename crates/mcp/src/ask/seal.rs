@@ -1,18 +1,23 @@
 //! State that travels through a client, so that it can neither be read nor changed there (MCP-R-05).
 
 use std::fmt;
+use std::time::Duration;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use switchboard_layers::Clock;
+use switchboard_layers::store::{Store, StoreError};
 
 /// The keys that seal the state of calls, and the clock by which states expire. The first key seals; all open.
 pub struct StateKeys {
     keys: Vec<RandomizedNonceKey>,
     clock: Clock,
 }
+
+/// Where a store has the key of all its servers.
+const SHARED: &[u8] = b"mcp-state-key";
 
 /// The key does not have 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +36,23 @@ impl StateKeys {
         let key = |key: K| RandomizedNonceKey::new(&AES_256_GCM, key.as_ref()).map_err(|_| StateKeyError);
         let keys: Vec<_> = keys.into_iter().map(key).collect::<Result<_, _>>()?;
         if keys.is_empty() { Err(StateKeyError) } else { Ok(StateKeys { keys, clock: Clock::system() }) }
+    }
+
+    /// The random key of all servers that share this store. The first of them makes it, and the store keeps it for this time, which should be years: servers that
+    /// start later than that have another one.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails, or has something else in the place of the key.
+    pub async fn shared(store: &dyn Store, time: Duration) -> Result<StateKeys, StoreError> {
+        let made = random::<32>();
+        let key = match store.insert(SHARED, &made, time).await? {
+            true => Some(made.to_vec().into()),
+            false => store.read(SHARED).await?,
+        };
+        let wrong = |text: &str| StoreError::Unavailable(text.to_owned());
+        let key = key.ok_or_else(|| wrong("the state key was removed while it was read"))?;
+        StateKeys::new([key]).map_err(|error| wrong(&error.to_string()))
     }
 
     /// Uses this clock, which decides when a state expires.
@@ -101,6 +123,8 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_layers::store::MemoryStore;
+
     use super::*;
 
     // MCP-R-05
@@ -119,6 +143,21 @@ mod tests {
         for text in ["", "A", "not base64!", &sealed[..20]] {
             assert_eq!(keys.open(text, b"ann tools/call book"), None);
         }
+    }
+
+    // MCP-R-05
+    #[tokio::test]
+    async fn servers_with_one_store_have_the_same_random_key() {
+        let (store, year) = (MemoryStore::default(), Duration::from_secs(365 * 24 * 3600));
+        let one = StateKeys::shared(&store, year).await.unwrap();
+        let two = StateKeys::shared(&store, year).await.unwrap();
+        let sealed = one.seal(b"state", b"").unwrap();
+        assert_eq!(two.open(&sealed, b"").unwrap(), b"state");
+        let other = StateKeys::shared(&MemoryStore::default(), year).await.unwrap();
+        assert_eq!(other.open(&sealed, b""), None);
+        let broken = MemoryStore::default();
+        broken.insert(SHARED, b"short", year).await.unwrap();
+        assert!(StateKeys::shared(&broken, year).await.is_err());
     }
 
     #[test]

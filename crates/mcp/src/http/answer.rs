@@ -7,6 +7,7 @@ use switchboard_core::codec::encode_error;
 use switchboard_core::{Answer, Code, ErrorObject, Json};
 use switchboard_transport::http::Body;
 
+use super::shared::Lost;
 use crate::model::error;
 
 /// A refused request, with the identifier of its message if that could be read (MCP-N-10).
@@ -43,6 +44,18 @@ pub(super) fn not_allowed() -> Response<Body> {
 pub(super) fn no_session(id: Option<&Json>) -> Response<Body> {
     let error = ErrorObject::new(Code(-32001), "Session not found");
     refusal(StatusCode::NOT_FOUND, &error, id)
+}
+
+/// The session cannot be used here.
+pub(super) fn lost(lost: &Lost, id: Option<&Json>) -> Response<Body> {
+    let text = match lost {
+        Lost::Unknown => return no_session(id),
+        Lost::Unavailable => {
+            "the session may be at another server, and the store of sessions is not available; try again later"
+        }
+        Lost::Full => "too many sessions are in use; try again later",
+    };
+    refusal(StatusCode::SERVICE_UNAVAILABLE, &ErrorObject::new(TRANSPORT, text), id)
 }
 
 fn json(status: StatusCode, body: Bytes) -> Response<Body> {

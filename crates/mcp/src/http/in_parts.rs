@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
-use switchboard_core::{Answer, First, Output, Outputs};
+use switchboard_core::{Answer, First, Json, Output, Outputs};
 
 use super::alive::Alive;
 use super::body::write_event;
@@ -46,7 +46,9 @@ impl Control {
 pub(super) struct Place {
     pub(super) in_use: Option<InUse>,
     /// The stream of its events, once there is one.
-    pub(super) stream: Option<u32>,
+    pub(super) stream: Option<u64>,
+    /// The identifier of the request that is answered, unless it is a batch.
+    pub(super) request: Option<Json>,
     /// Whether the client has an identifier to come back with (MCP-HTTP-11).
     pub(super) is_primed: bool,
 }
@@ -96,9 +98,9 @@ impl Events {
 }
 
 impl Place {
-    fn stream(&mut self) -> Option<u32> {
+    fn stream(&mut self) -> Option<u64> {
         let live = self.in_use.as_ref()?.live();
-        Some(*self.stream.get_or_insert_with(|| live.open_stream(false)))
+        Some(*self.stream.get_or_insert_with(|| live.open_stream(false, self.request.take())))
     }
 
     fn keep(&mut self, text: &Bytes) -> Option<EventId> {

@@ -15,6 +15,7 @@ mod message;
 mod post;
 mod protected;
 mod sessions;
+mod shared;
 mod two_paths;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use http::header::HeaderMap;
 use http::{Method, Response};
 use switchboard_core::{Context, Engine, Settings};
+use switchboard_layers::store::Store;
 use switchboard_transport::http::{Body, Guarded, Route, RouteFuture};
 
 use self::answer::Refusal;
@@ -31,6 +33,7 @@ pub(crate) use self::post::{CloseStream, ShuttingDown};
 pub(crate) use self::protected::challenge;
 pub use self::protected::{Guard, MetadataRoute, Protected, ProtectedError};
 use self::sessions::Sessions;
+use self::shared::SharedSessions;
 pub use self::two_paths::{MessagesRoute, SseRoute};
 use crate::server::{BuildError, Server, Shared};
 
@@ -60,12 +63,13 @@ pub(crate) struct Endpoint {
     /// For sessions of the revision that has batches.
     batching: Engine,
     sessions: Sessions,
+    shared_sessions: Option<Arc<SharedSessions>>,
     options: HttpOptions,
     is_observed: bool,
 }
 
 /// The options of [`McpRoute`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
     /// How many sessions there are at most: 10,000 by default. A new one replaces the one that was idle for the longest time.
@@ -74,6 +78,8 @@ pub struct HttpOptions {
     pub session_time: Duration,
     /// How often a silent event stream sends a comment: every 15 seconds by default.
     pub keep_alive: Duration,
+    /// Where several servers share their sessions: nowhere by default, and each has its own.
+    pub store: Option<Arc<dyn Store>>,
 }
 
 impl Default for HttpOptions {
@@ -82,6 +88,7 @@ impl Default for HttpOptions {
             sessions: 10_000,
             session_time: Duration::from_secs(30 * 60),
             keep_alive: Duration::from_secs(15),
+            store: None,
         }
     }
 }
@@ -106,6 +113,34 @@ impl HttpOptions {
     pub fn with_keep_alive(mut self, keep_alive: Duration) -> HttpOptions {
         self.keep_alive = keep_alive;
         self
+    }
+
+    /// Shares sessions with the other servers that have this store, so that any of them can serve any client. It has to keep entries for the
+    /// [`store_time`](HttpOptions::store_time).
+    ///
+    /// A session and the events of its streams are known everywhere: a client that is cut off gets the rest of its answer from another server.
+    /// Calls, questions to the client, and messages that belong to no request stay at the server where they began. A session that a
+    /// client ends is refused by the other servers within a second. While the store is not available, each server serves the sessions that it knows.
+    #[must_use]
+    pub fn with_store(mut self, store: Arc<dyn Store>) -> HttpOptions {
+        self.store = Some(store);
+        self
+    }
+
+    /// How long the store keeps entries.
+    #[must_use]
+    pub fn store_time(&self) -> Duration {
+        SharedSessions::store_time(self.session_time)
+    }
+}
+
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpOptions")
+            .field("sessions", &self.sessions)
+            .field("session_time", &self.session_time)
+            .field("keep_alive", &self.keep_alive)
+            .finish_non_exhaustive()
     }
 }
 
@@ -134,6 +169,10 @@ impl McpRoute {
             engine: Engine::new(Arc::clone(&service), settings),
             batching: Engine::new(service, batching),
             sessions: Sessions::new(options.sessions, options.session_time),
+            shared_sessions: options.store.as_ref().map(|store| {
+                let shared = SharedSessions::new(Arc::clone(store), options.session_time, options.keep_alive);
+                Arc::new(shared)
+            }),
             options,
             is_observed,
         })))
@@ -145,7 +184,7 @@ impl McpRoute {
         two_paths::routes(&self.0, messages.into())
     }
 
-    /// How many sessions are open.
+    /// How many sessions are open at this server.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.0.sessions.len()
@@ -155,19 +194,16 @@ impl McpRoute {
 impl Route for McpRoute {
     fn answer(&self, request: Guarded) -> RouteFuture {
         let endpoint = Arc::clone(&self.0);
-        let response = match request.head.method {
-            Method::POST => {
-                return RouteFuture::new(async move {
-                    let cx = endpoint.is_observed.then(|| request.cx.clone());
-                    let response = post::answer(Arc::clone(&endpoint), request).await;
-                    endpoint.tell(cx.as_ref(), response)
-                });
-            }
-            Method::GET => get::answer(&endpoint, &request),
-            Method::DELETE => get::end(&endpoint, &request),
-            _ => answer::not_allowed(),
-        };
-        RouteFuture::ready(endpoint.tell(Some(&request.cx), response))
+        RouteFuture::new(async move {
+            let cx = endpoint.is_observed.then(|| request.cx.clone());
+            let response = match request.head.method {
+                Method::POST => post::answer(Arc::clone(&endpoint), request).await,
+                Method::GET => get::answer(Arc::clone(&endpoint), request).await,
+                Method::DELETE => get::end(&endpoint, request).await,
+                _ => answer::not_allowed(),
+            };
+            endpoint.tell(cx.as_ref(), response)
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use super::answer::{self, TRANSPORT, refusal, refuse};
 use super::body::streamed;
 use super::in_parts::{Control, Events, Place};
 use super::message::{Posted, is_json, takes_both};
-use super::sessions::InUse;
+use super::shared::Lost;
 use super::{Endpoint, PROTOCOL_VERSION, SESSION_ID, header, headers};
 use crate::model::meta::TRACESTATE;
 use crate::model::{RequestMeta, Revision, methods};
@@ -149,8 +149,9 @@ async fn in_session(
             ),
         };
     };
-    let Some(in_use) = endpoint.sessions.find(id, &principal(&cx)) else {
-        return answer::no_session(posted.id.as_ref());
+    let in_use = match endpoint.session(id, &cx).await {
+        Ok(in_use) => in_use,
+        Err(lost) => return answer::lost(&lost, posted.id.as_ref()),
     };
     let revision = in_use.live().revision;
     // MCP-HTTP-13
@@ -165,12 +166,13 @@ async fn in_session(
         return bad("the body is not a JSON-RPC message");
     }
     let engine = if is_batch { &endpoint.batching } else { &endpoint.engine };
-    let expects_answer = is_batch || posted.is_request();
-    run(endpoint, engine, in_use, text, cx, expects_answer).await
+    let request = posted.id.as_ref().filter(|_| posted.is_request()).map(Json::detached);
+    let place = Place { in_use: Some(in_use), stream: None, request, is_primed: false };
+    run(endpoint, engine, place, text, cx, is_batch || posted.is_request()).await
 }
 
 /// Begins a session. It exists only if `initialize` succeeded.
-async fn begin(endpoint: &Endpoint, text: Bytes, cx: Context) -> Response<Body> {
+async fn begin(endpoint: &Arc<Endpoint>, text: Bytes, cx: Context) -> Response<Body> {
     let owner = principal(&cx);
     let session = Session::stateful(cx.origin().clone(), &endpoint.engine);
     let cx = cx.with_session(session.clone());
@@ -186,14 +188,12 @@ async fn begin(endpoint: &Endpoint, text: Bytes, cx: Context) -> Response<Body> 
     if !has_begun {
         return answer::in_session(whole);
     }
-    let id = endpoint.sessions.add(session, owner);
-    let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) else {
-        return refuse(
-            StatusCode::SERVICE_UNAVAILABLE,
-            TRANSPORT,
-            "too many sessions are in use; try again later",
-        );
+    let in_use = endpoint.sessions.add(session, owner, endpoint.shared_sessions.as_ref());
+    let Some(in_use) = in_use else { return answer::lost(&Lost::Full, None) };
+    let Ok(id) = HeaderValue::from_str(in_use.live().session.id()) else {
+        return answer::no_session(None);
     };
+    endpoint.publish(in_use.live()).await;
     let mut response = answer::in_session(whole);
     response.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
     response
@@ -203,26 +203,32 @@ async fn begin(endpoint: &Endpoint, text: Bytes, cx: Context) -> Response<Body> 
 async fn run(
     endpoint: &Endpoint,
     engine: &Engine,
-    in_use: InUse,
+    mut place: Place,
     text: Bytes,
     cx: Context,
     expects_answer: bool,
 ) -> Response<Body> {
-    let live = Arc::clone(in_use.live());
+    let Some(live) = place.in_use.as_ref().map(|in_use| Arc::clone(in_use.live())) else {
+        return answer::no_session(None);
+    };
     let control = Arc::<Control>::default();
     let mut cx = cx.with_session(live.session.clone());
     let can_poll = live.revision >= Revision::V2025_11_25;
+    place.is_primed = !can_poll;
     if can_poll && expects_answer {
         let control = Arc::clone(&control);
         cx.insert(CloseStream(Arc::new(move |retry| control.close(retry))));
     }
     let outputs = engine.outputs(text, &cx, Delivery::Either { wants_stream: false });
-    let place = Place { in_use: Some(in_use), stream: None, is_primed: !can_poll };
     let keep_alive = endpoint.options.keep_alive;
     let mut events =
         Events { outputs: Some(outputs), place: Some(place), control, alive: Alive::new(keep_alive) };
     match tokio::time::timeout(PATIENCE, events.first()).await {
-        Ok(Some(whole)) => answer::in_session(whole),
+        Ok(Some(whole)) => {
+            // The next request may reach another server.
+            endpoint.refresh(&live).await;
+            answer::in_session(whole)
+        }
         _ => answer::events(streamed(events)),
     }
 }

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use switchboard_core::{CloseReason, EndReason, Session};
+use switchboard_core::{CloseReason, EndReason, Json, Session};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::events::{EventId, EventLog, Rest};
+use super::events::{Changes, EventId, EventLog, Rest};
+use super::shared::{Known, SharedSessions};
+use crate::ask::seal::random;
 use crate::model::Revision;
 use crate::spoken::Handshake;
 use crate::table::shrink;
@@ -20,7 +22,11 @@ pub(super) struct Live {
     pub(super) session: Session,
     pub(super) revision: Revision,
     /// The caller that opened it. No other caller can use it, even with its identifier.
-    owner: String,
+    pub(super) owner: String,
+    /// What is known of its record in the store.
+    pub(super) known: Known,
+    /// Where its events are stored for other servers, if there are any.
+    shared: Option<Arc<SharedSessions>>,
     log: Mutex<EventLog>,
     changed: Notify,
     /// When it was used last, in milliseconds since the endpoint began.
@@ -34,28 +40,47 @@ impl Live {
         act(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn open_stream(&self, is_general: bool) -> u32 {
-        self.log(|log| log.open(is_general))
+    pub(super) fn open_stream(self: &Arc<Self>, is_general: bool, request: Option<Json>) -> u64 {
+        let stream = self.log(|log| log.open(is_general, request));
+        self.save();
+        stream
     }
 
-    pub(super) fn reopen_stream(&self, stream: u32) {
+    pub(super) fn reopen_stream(&self, stream: u64) {
         self.log(|log| log.reopen(stream));
     }
 
-    pub(super) fn is_general(&self, stream: u32) -> Option<bool> {
+    pub(super) fn is_general(&self, stream: u64) -> Option<bool> {
         self.log(|log| log.is_general(stream))
     }
 
     /// Keeps an event, for a client that comes back for it.
-    pub(super) fn keep(&self, stream: u32, text: &Bytes) -> EventId {
+    pub(super) fn keep(self: &Arc<Self>, stream: u64, text: &Bytes) -> EventId {
         let id = self.log(|log| log.add(stream, text));
         self.changed.notify_waiters();
+        self.save();
         id
     }
 
-    pub(super) fn end_stream(&self, stream: u32) {
+    pub(super) fn end_stream(self: &Arc<Self>, stream: u64) {
         self.log(|log| log.end(stream));
         self.changed.notify_waiters();
+        self.save();
+    }
+
+    /// Stores what the store does not know.
+    fn save(self: &Arc<Self>) {
+        let Some(shared) = &self.shared else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current()
+            && self.log(EventLog::begin_saving)
+        {
+            runtime.spawn(Arc::clone(shared).save(Arc::clone(self)));
+        }
+    }
+
+    /// What to store next.
+    pub(super) fn next_changes(&self) -> Option<Changes> {
+        self.log(EventLog::next_changes)
     }
 
     /// What followed an event until now.
@@ -84,6 +109,11 @@ pub(super) struct InUse {
 }
 
 impl InUse {
+    fn new(live: &Arc<Live>, clock: Instant) -> InUse {
+        live.open.fetch_add(1, Ordering::Relaxed);
+        InUse { live: Arc::clone(live), clock }
+    }
+
     pub(super) fn live(&self) -> &Arc<Live> {
         &self.live
     }
@@ -127,21 +157,40 @@ impl Sessions {
         self.table().sessions.len()
     }
 
-    /// Adds a session that has begun. None if there are too many and all are in use.
-    pub(super) fn add(&self, session: Session, owner: String) -> Option<String> {
+    /// Adds a session that has begun, here or at another server, unless it is there. None if there are too many and all are in use.
+    pub(super) fn add(
+        &self,
+        session: Session,
+        owner: String,
+        shared: Option<&Arc<SharedSessions>>,
+    ) -> Option<InUse> {
         let revision = Handshake::of(&session)?.spoken.revision;
         let id = session.id().to_owned();
-        let (log, changed) = (Mutex::default(), Notify::new());
-        let used = AtomicU64::new(millis(self.clock));
-        let live = Arc::new(Live { session, revision, owner, log, changed, used, open: AtomicUsize::new(0) });
         let mut table = self.table();
+        if let Some(known) = table.sessions.get(&id) {
+            return Some(InUse::new(known, self.clock));
+        }
         let is_full = table.sessions.len() >= self.most;
         let displaced =
             is_full.then(|| longest_idle(&table)).flatten().and_then(|id| table.sessions.remove(&id));
         if is_full && displaced.is_none() {
             return None;
         }
-        table.sessions.insert(id.clone(), live);
+        // Two servers do not number streams alike. Numbers stay below 2^53, which all clients can read.
+        let log = shared.map(|_| EventLog::stored(u64::from_le_bytes(random()) >> 12));
+        let live = Arc::new(Live {
+            session,
+            revision,
+            owner,
+            known: Known::default(),
+            shared: shared.cloned(),
+            log: Mutex::new(log.unwrap_or_default()),
+            changed: Notify::new(),
+            used: AtomicU64::new(millis(self.clock)),
+            open: AtomicUsize::new(0),
+        });
+        let in_use = InUse::new(&live, self.clock);
+        table.sessions.insert(id, live);
         let begins_sweeping = !std::mem::replace(&mut table.is_swept, true);
         drop(table);
         if let Some(displaced) = displaced {
@@ -150,14 +199,22 @@ impl Sessions {
         if begins_sweeping {
             tokio::spawn(sweep(Arc::downgrade(&self.table), self.time, self.clock));
         }
-        Some(id)
+        Some(in_use)
+    }
+
+    /// Those with open requests or streams.
+    pub(super) fn in_use(&self) -> Vec<Arc<Live>> {
+        let table = self.table();
+        table.sessions.values().filter(|live| live.open.load(Ordering::Relaxed) > 0).cloned().collect()
     }
 
     /// The session with this identifier, if it belongs to this caller.
     pub(super) fn find(&self, id: &str, owner: &str) -> Option<InUse> {
-        let live = self.table().sessions.get(id).filter(|live| live.owner == owner).cloned()?;
-        live.open.fetch_add(1, Ordering::Relaxed);
-        Some(InUse { live, clock: self.clock })
+        self.table()
+            .sessions
+            .get(id)
+            .filter(|live| live.owner == owner)
+            .map(|live| InUse::new(live, self.clock))
     }
 
     /// Ends a session. False if there is none, or it belongs to another caller.
@@ -169,7 +226,12 @@ impl Sessions {
         let removed = table.sessions.remove(id);
         shrink(&mut table.sessions);
         drop(table);
-        removed.inspect(|live| end(live)).is_some()
+        let removed = removed.inspect(|live| {
+            end(live);
+            live.log(EventLog::clear);
+            live.save();
+        });
+        removed.is_some()
     }
 }
 

@@ -194,8 +194,8 @@ impl Server {
         self.with(|snapshot| snapshot.call_time = time)
     }
 
-    /// Sets the keys that seal the state of calls which ask stateless clients. Servers behind one address share them; by default the
-    /// key is random, so a call that asks has to be finished by the same process.
+    /// Sets the keys that seal the state of calls which ask stateless clients. Servers behind one address share them, for
+    /// example with [`StateKeys::shared`]; by default the key is random, so a call that asks has to be finished by the same process.
     #[must_use]
     pub fn state_keys(self, keys: StateKeys) -> Server {
         self.with(|snapshot| snapshot.keys = Arc::new(keys))

@@ -98,6 +98,7 @@ impl Subscribers {
     /// Adds a session, until it ends.
     pub(crate) fn add(&self, session: &Session, handshake: &Arc<Handshake>) {
         let id = session.id().to_owned();
+        handshake.set_ready();
         let mut state = self.state();
         if state.sessions.contains_key(&id) {
             return;

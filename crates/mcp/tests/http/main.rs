@@ -17,5 +17,6 @@ mod relay;
 mod restart;
 mod serving;
 mod sessions;
+mod shared;
 mod streams;
 mod tasks;
