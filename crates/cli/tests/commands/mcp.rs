@@ -113,6 +113,11 @@ fn the_methods_are_tools_and_the_banner_says_where() {
     }
     let line = format!("\nMCP on {url}/mcp with {} tools\n", tools.len());
     assert!(serving.banner.contains(&line), "{}", serving.banner);
+    // The list of methods says which of them are kept out.
+    for (method, is_marked) in [("admin/restartServer", true), ("logEvent", true), ("math/add", false)] {
+        let listed = serving.banner.lines().find(|line| line.trim_start().starts_with(&format!("{method}(")));
+        assert_eq!(listed.unwrap().ends_with("  not a tool"), is_marked, "{}", serving.banner);
+    }
 
     let answer = client.call("math_add", &json!({"a": 2, "b": 3}));
     assert_eq!(answer["result"]["structuredContent"], json!({"result": 5}), "{answer}");
@@ -146,8 +151,11 @@ fn the_document_names_the_tools_of_methods() {
     };
     assert_eq!(tool(&[], "math/add"), "math_add");
     assert_eq!(tool(&[], "admin/restartServer"), false);
-    assert_eq!(tool(&[], "logEvent"), Value::Null);
-    assert_eq!(tool(&["--no-mcp"], "math/add"), Value::Null);
+    assert_eq!(tool(&[], "logEvent"), false);
+    for method in ["math/add", "admin/restartServer", "logEvent"] {
+        let kept_out = if method == "admin/restartServer" { json!(false) } else { Value::Null };
+        assert_eq!(tool(&["--no-mcp"], method), kept_out, "{method}");
+    }
 }
 
 #[test]
@@ -159,7 +167,7 @@ fn mcp_can_be_turned_off_by_a_flag_and_by_a_key() {
         for (method, path) in [("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages?session=1")] {
             assert_eq!(client.send(method, path, "", "").status, 404, "{option:?} {path}");
         }
-        assert!(!serving.banner.contains("MCP"), "{}", serving.banner);
+        assert!(!serving.banner.contains("MCP") && !serving.banner.contains("not a tool"), "{}", serving.banner);
     }
 }
 
