@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 use tokio::io::Join;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
+use crate::options::Options;
 use crate::servers::SHIPPED;
 
 /// A running process. Dropping it ends the process.
@@ -111,6 +112,29 @@ impl Server {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(Self { process, address })
+    }
+
+    /// The same, but nothing if the program is not installed and goals are not a gate.
+    ///
+    /// # Errors
+    /// When it does not listen within five seconds, or is needed for a gate.
+    pub fn optional(
+        options: &Options,
+        program: &str,
+        arguments: &[&str],
+        address: &str,
+    ) -> io::Result<Option<Self>> {
+        match Self::other(program, arguments, address) {
+            Ok(server) => Ok(Some(server)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && options.is_gate => {
+                Err(Error::other(format!("{program} is not installed, and --gate needs it")))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                eprintln!("{program} is not installed, so it is left out");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Runs a command that starts the binary `server`.

@@ -11,7 +11,9 @@ usage: compare [http|batch|ws|stream|subscription|idle|in-process|large|security
   --rounds N     how many rounds
   --workers N    runtime threads of each server (default 1: on two cores the load needs the other)
   --json         print one JSON document instead of tables
-  --gate         exit with an error when a goal is missed";
+  --gate         exit with an error when a goal is missed, or a program that is needed is not installed
+
+mcp also compares a hop of `switchboard mcp` with a plain hop of `switchboard gateway`.";
 
 /// The parsed command line.
 #[derive(Clone, Debug)]

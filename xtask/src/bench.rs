@@ -8,13 +8,13 @@ use crate::workspace;
 const HELP: &str = "\
 Compares Switchboard with other libraries, or checks its instruction budget.
 
-usage: cargo xtask bench [NAME] [--quick]
-       cargo xtask bench --gate
+usage: cargo xtask bench [NAME] [--quick] [--gate]
 
 NAME       one comparison: http, batch, ws, stream, subscription, idle, in-process, large, security, observability, mcp, gateway, nats or
            instructions; runs all of them by default
 --quick    fewer and shorter rounds
---gate     count instructions and fail if one is over its budget
+--gate     fail if a goal of the comparison is missed, or a program that it needs is not installed; without NAME, count
+           instructions and fail if one is over its budget
 --help     print this help
 
 Other arguments go to the benches' own program, `compare`.";
@@ -30,17 +30,39 @@ pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
         println!("{HELP}");
         return Ok(true);
     }
-    let done = if has("--gate") {
-        gate()?
-    } else if has("instructions") {
-        count(&[])?
-    } else {
-        compare(args)?
+    let done = match Asked::of(args) {
+        Asked::Gate => gate()?,
+        Asked::Instructions => count(&[])?,
+        Asked::Comparison => compare(args)?,
     };
     if let Done::Skipped(why) = done {
         println!("skipped: {why}");
     }
     Ok(true)
+}
+
+/// What is to be run.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    /// Instructions against their budget.
+    Gate,
+    Instructions,
+    /// Comparisons; `compare` reads the arguments.
+    Comparison,
+}
+
+impl Asked {
+    fn of(args: &[String]) -> Asked {
+        let has = |name: &str| args.iter().any(|arg| arg == name);
+        // Other words are values of options, which are numbers.
+        let names_one = args.iter().any(|arg| arg.starts_with(|first: char| first.is_ascii_lowercase()));
+        match (has("instructions"), has("--gate")) {
+            (true, false) => Asked::Instructions,
+            (true, true) => Asked::Gate,
+            (false, true) if !names_one => Asked::Gate,
+            (false, _) => Asked::Comparison,
+        }
+    }
 }
 
 /// Counts instructions and fails over budget.
@@ -80,4 +102,26 @@ fn compare(args: &[String]) -> Result<Done, Failure> {
 fn absent() -> Option<String> {
     let is_there = workspace::existing("benches/Cargo.toml").is_some();
     (!is_there).then(|| "there is no benches/".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_is_that_of_the_comparison_if_one_is_named() {
+        let check = |line: &str, expected| {
+            let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(Asked::of(&args), expected, "{line}");
+        };
+        check("", Asked::Comparison);
+        check("--quick", Asked::Comparison);
+        check("--gate", Asked::Gate);
+        check("--gate --seconds 2", Asked::Gate);
+        check("mcp", Asked::Comparison);
+        check("mcp --gate --seconds 2", Asked::Comparison);
+        check("all --gate", Asked::Comparison);
+        check("instructions", Asked::Instructions);
+        check("instructions --gate", Asked::Gate);
+    }
 }

@@ -1,6 +1,6 @@
 //! Runs the official conformance suite of the Model Context Protocol against `examples/mcp_conformance_server`: the requirements of
 //! both revisions that have them, and all its scenarios, those that are not scored included. Then the official Inspector calls the
-//! server, over HTTP, over the event stream of 2024-11-05 and as a child process. The suite also tests
+//! server in both eras, over HTTP, over the event stream of 2024-11-05 and as a child process. The suite also tests
 //! `examples/mcp_conformance_client`.
 //!
 //! The suite is pinned in `tests/mcp/`. Both are installed where cargo builds, in `mcp/`.
@@ -49,8 +49,11 @@ pub(crate) fn run() -> Result<Done, Failure> {
         let old = url.replace("/mcp", "/sse");
         let child = program.display().to_string();
         client::reach(&client, &[&url, &old, &format!("exec:{child} stdio")])?;
-        for place in [&[url.as_str()][..], &[old.as_str()], &[child.as_str(), "stdio"]] {
-            inspect(&folder, &node, place)?;
+        // The transport of 2024-11-05 has only sessions.
+        inspect(&folder, &node, &[&old], "legacy")?;
+        for era in ["legacy", "modern"] {
+            inspect(&folder, &node, &[&url], era)?;
+            inspect(&folder, &node, &[&child, "stdio"], era)?;
         }
         Ok(passed)
     });
@@ -101,19 +104,20 @@ const INSPECTED: [(&[&str], &str); 6] = [
     ),
 ];
 
-/// Lets the Inspector call the server at this place: a URL, or a program and its argument.
-fn inspect(folder: &Path, node: &str, place: &[&str]) -> Result<(), Failure> {
+/// Lets the Inspector call the server at this place, a URL or a program and its argument: with sessions or without.
+fn inspect(folder: &Path, node: &str, place: &[&str], era: &str) -> Result<(), Failure> {
     let program = folder.join("inspector").join(INSPECTOR).join("clients/launcher/build/index.js");
     for (method, expected) in INSPECTED {
         let inspector = Program::new(node).arg(program.display().to_string()).arg("--cli");
-        let inspector = inspector.args(place.to_vec()).arg("--method").args(method.to_vec());
+        let inspector = inspector.args(place.to_vec()).args(["--protocol-era", era]);
+        let inspector = inspector.arg("--method").args(method.to_vec());
         let printed = inspector.output()?;
         if !printed.contains(expected) {
             let what = format!("{inspector} did not print {expected:?} but:\n{printed}");
             return Err(Failure::new(what, "run it by hand and correct crates/mcp"));
         }
     }
-    println!("    the Inspector got {} answers from {}", INSPECTED.len(), place[0]);
+    println!("    the Inspector ({era}) got {} answers from {}", INSPECTED.len(), place[0]);
     Ok(())
 }
 

@@ -96,9 +96,11 @@ fn through(
         proxies.push(((*name).to_owned(), gateway.into_server()?));
     }
     let nginx = folder.write("nginx.conf", &nginx(&folder, &http))?;
-    proxies.extend(other("nginx", &["-p", &folder.text(), "-c", &nginx.display().to_string()], NGINX)?);
+    let arguments = ["-p", &folder.text(), "-c", &nginx.display().to_string()];
+    proxies.extend(other(options, "nginx", &arguments, NGINX)?);
     let haproxy = folder.write("haproxy.cfg", &haproxy(&http))?;
-    proxies.extend(other("haproxy", &["-db", "-f", &haproxy.display().to_string()], HAPROXY)?);
+    let arguments = ["-db", "-f", &haproxy.display().to_string()];
+    proxies.extend(other(options, "haproxy", &arguments, HAPROXY)?);
     measure(options, name, direct, proxies)
 }
 
@@ -183,15 +185,14 @@ fn haproxy(server: &str) -> String {
 }
 
 /// Another proxy, if it is installed.
-fn other(program: &str, arguments: &[&str], address: &str) -> io::Result<Option<(String, Server)>> {
-    match Server::other(program, arguments, address) {
-        Ok(server) => Ok(Some((program.to_owned(), server))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            println!("{program} is not installed, so it is left out: apt-get install {program}");
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
+fn other(
+    options: &Options,
+    program: &str,
+    arguments: &[&str],
+    address: &str,
+) -> io::Result<Option<(String, Server)>> {
+    let server = Server::optional(options, program, arguments, address)?;
+    Ok(server.map(|server| (program.to_owned(), server)))
 }
 
 /// A folder that is removed at the end.

@@ -55,7 +55,15 @@ const HOPS: [(&str, &str, Wire); 3] = [
 ];
 const CPU_OF_HOP: Ratio = Ratio { column: CPU, base: HOP };
 
-/// Compares over pipes, over HTTP with sessions and without, and as a proxy in front of a plain server.
+/// How many sessions begin before the others, so that what a server needs once is there.
+const EARLY: usize = 100;
+
+/// How long a server may take to give back what its last calls needed.
+const SETTLE: Duration = Duration::from_millis(300);
+
+const EACH: &str = "bytes each";
+
+/// Compares over pipes, over HTTP with sessions and without, by the memory of idle sessions, and as a proxy in front of a plain server.
 ///
 /// # Errors
 /// When a server does not start, or an answer is wrong.
@@ -74,6 +82,9 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         let goal = Goal::on_ratio_of(MCP, &section, CPU_OF_RMCP, Limit::AtMost(0.5));
         findings.add(section, [goal]);
     }
+    let section = idle_sessions(options)?;
+    let goal = Goal::on_figure_of(MCP, &section, EACH, Limit::AtMost(10_000.0));
+    findings.add(section, [goal]);
     let section = Section {
         title: format!("in front of a plain server over HTTP, {CONNECTIONS} connections"),
         columns: vec![RATE, CPU],
@@ -226,6 +237,33 @@ fn measure(options: &Options, path: &str, servers: Vec<(String, Server, Wire)>) 
     })
 }
 
+/// The resident memory of a session in which one call was answered, and that is then left alone. All begin over one connection.
+fn idle_sessions(options: &Options) -> io::Result<Section> {
+    let count = if options.is_quick { 1_000 } else { 5_000 };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut rows = Vec::new();
+    for name in [MCP, RMCP] {
+        let server = Server::start(name, options.workers)?;
+        let each = runtime.block_on(async {
+            let mut caller = Caller::connect(server.address).await?;
+            for _ in 0..EARLY {
+                caller.one_session(name).await?;
+            }
+            tokio::time::sleep(SETTLE).await;
+            let before = server.process.resident()?;
+            for _ in 0..count {
+                caller.one_session(name).await?;
+            }
+            tokio::time::sleep(SETTLE).await;
+            let after = server.process.resident()?;
+            io::Result::Ok(after.saturating_sub(before) as f64 / count as f64)
+        })?;
+        rows.push(Row { name: name.to_owned(), figures: vec![each.into()] });
+    }
+    let title = format!("idle sessions of MCP over HTTP, {count}");
+    Ok(Section { title, columns: vec![EACH], ratios: Vec::new(), rows })
+}
+
 /// A connection that calls the tool.
 struct Caller {
     stream: TcpStream,
@@ -236,23 +274,11 @@ struct Caller {
 async fn callers(name: &str, address: SocketAddr, path: &str, wire: Wire) -> io::Result<Vec<Caller>> {
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        let mut caller = Caller { stream, request: Vec::new(), buffer: vec![0; 64 << 10] };
-        let request = if wire == Wire::Session {
-            caller.request = post(path, "", INITIALIZE);
-            let first = caller.exchange().await?.to_vec();
-            let text = String::from_utf8_lossy(&first).to_ascii_lowercase();
-            let id = text.split("mcp-session-id: ").nth(1).and_then(|rest| rest.split("\r\n").next());
-            let id = id.ok_or_else(|| wrong(name, &first))?.to_owned();
-            let headers = format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
-            caller.request = post(path, &headers, INITIALIZED);
-            caller.exchange().await?;
-            post(path, &headers, CALL)
-        } else if wire == Wire::Stateless {
-            post(path, ALONE_HEADERS, ALONE)
-        } else {
-            post("/", "", PLAIN)
+        let mut caller = Caller::connect(address).await?;
+        let request = match wire {
+            Wire::Session => caller.begin(name, path).await?,
+            Wire::Stateless => post(path, ALONE_HEADERS, ALONE),
+            Wire::Plain => post("/", "", PLAIN),
         };
         caller.request = request;
         let first = caller.exchange().await?;
@@ -273,6 +299,32 @@ fn post(path: &str, headers: &str, body: &str) -> Vec<u8> {
 }
 
 impl Caller {
+    async fn connect(address: SocketAddr) -> io::Result<Caller> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Caller { stream, request: Vec::new(), buffer: vec![0; 64 << 10] })
+    }
+
+    /// Begins a session, and gives the request that calls the tool in it.
+    async fn begin(&mut self, name: &str, path: &str) -> io::Result<Vec<u8>> {
+        self.request = post(path, "", INITIALIZE);
+        let first = self.exchange().await?.to_vec();
+        let text = String::from_utf8_lossy(&first).to_ascii_lowercase();
+        let id = text.split("mcp-session-id: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+        let id = id.ok_or_else(|| wrong(name, &first))?.to_owned();
+        let headers = format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+        self.request = post(path, &headers, INITIALIZED);
+        self.exchange().await?;
+        Ok(post(path, &headers, CALL))
+    }
+
+    /// Begins a session and calls the tool in it once.
+    async fn one_session(&mut self, name: &str) -> io::Result<()> {
+        self.request = self.begin(name, "/").await?;
+        let answer = self.exchange().await?;
+        if is_right(answer) { Ok(()) } else { Err(wrong(name, answer)) }
+    }
+
     /// Sends the request and reads its answer, whichever way its end is marked.
     async fn exchange(&mut self) -> io::Result<&[u8]> {
         self.stream.write_all(&self.request).await?;

@@ -1,6 +1,6 @@
 //! The banner of a server: where it listens, its methods, and how to try it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -23,9 +23,9 @@ pub(crate) struct Banner<'a> {
     /// Where its admin listener does.
     pub(crate) admin: &'a [String],
     pub(crate) methods: &'a [MethodDescription],
-    /// Which listeners speak MCP, and how many tools they offer.
+    /// Which listeners speak MCP, and which methods are tools there.
     pub(crate) mcp: Mcp,
-    pub(crate) tools: usize,
+    pub(crate) tools: &'a BTreeSet<String>,
     /// Whether there is an agent.
     pub(crate) has_agent: bool,
     /// Whether there is a page to try methods in.
@@ -46,8 +46,9 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
     for url in admin {
         line(&mut text, format_args!("Admin on {URL}{url}{URL:#}"));
     }
-    for place in shown.mcp_places() {
-        line(&mut text, format_args!("MCP on {URL}{place}{URL:#} with {} tools", shown.tools));
+    let mcp_places = shown.mcp_places();
+    for place in &mcp_places {
+        line(&mut text, format_args!("MCP on {URL}{place}{URL:#} with {} tools", shown.tools.len()));
     }
     for place in shown.agent_places() {
         line(&mut text, format_args!("A2A on {URL}{place}{URL:#}"));
@@ -63,7 +64,9 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
         for method in group {
             // Other servers may have written them.
             let (signature, summary) = (visible(&signature(method)), visible(&method.summary));
-            line(&mut text, format_args!("    {METHOD}{signature:width$}{METHOD:#}  {summary}"));
+            let is_kept_out = !mcp_places.is_empty() && tools::is_kept_out(method, shown.tools);
+            let mark = if is_kept_out { format!("  {FAINT}not a tool{FAINT:#}") } else { String::new() };
+            line(&mut text, format_args!("    {METHOD}{signature:width$}{METHOD:#}  {summary}{mark}"));
         }
     }
     if let Some(first) = urls.iter().find(|url| *url != "stdio") {
@@ -201,7 +204,7 @@ mod tests {
             admin: &[],
             methods: &methods,
             mcp: Mcp { http: true, stdio: false },
-            tools: 3,
+            tools: &BTreeSet::new(),
             has_agent: true,
             has_page: true,
         });

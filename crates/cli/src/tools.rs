@@ -1,5 +1,6 @@
 //! The methods as tools for clients of the Model Context Protocol (MCP).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -9,7 +10,7 @@ use switchboard::mcp::model::{Capability, Implementation};
 use switchboard::mcp::{BuildError, HttpOptions, McpRoute, Server, StateKeys};
 use switchboard::openrpc::Generator;
 use switchboard::store::Store;
-use switchboard::{Context, Describe, Description, Service, Settings};
+use switchboard::{Context, Describe, Description, Dialect, MethodDescription, Service, Settings};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -66,9 +67,9 @@ impl Tools {
         Tools(self.0.state_keys(keys))
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.0.tools().len()
+    /// The methods that are tools.
+    pub(crate) fn methods(&self) -> BTreeSet<String> {
+        methods(&self.0)
     }
 
     /// Reads the description of the methods again.
@@ -107,10 +108,25 @@ fn wrong(error: BuildError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-/// Names the tools in the document: `"x-mcp": { "tool": "math_add" }`.
-pub(crate) fn documented(generator: Generator, methods: impl Describe) -> Generator {
-    let tools = Server::forwarding(methods).tools();
-    tools.into_iter().fold(generator, |generator, (tool, method)| {
+fn methods(server: &Server) -> BTreeSet<String> {
+    server.tools().into_iter().map(|(_, method)| method).collect()
+}
+
+/// Whether clients of MCP do not get a method in any form, if these are tools.
+pub(crate) fn is_kept_out(method: &MethodDescription, tools: &BTreeSet<String>) -> bool {
+    let is = |kind: &str| method.others.get("x-mcp").and_then(|options| options.get(kind)).is_some();
+    !tools.contains(&method.name) && !["resource", "prompt", "completes"].into_iter().any(is)
+}
+
+/// Names the tools in the document, `"x-mcp": { "tool": "math_add" }`, and says `false` for methods that are kept out.
+pub(crate) fn documented(mut generator: Generator, methods: impl Describe) -> Generator {
+    let described = methods.describe_in(Dialect::default());
+    let server = Server::forwarding(methods);
+    let tools = self::methods(&server);
+    for method in described.methods.iter().filter(|method| is_kept_out(method, &tools)) {
+        generator = generator.extension(method.name.clone(), "x-mcp", json!({ "tool": false }));
+    }
+    server.tools().into_iter().fold(generator, |generator, (tool, method)| {
         generator.extension(method, "x-mcp", json!({ "tool": tool }))
     })
 }

@@ -18,6 +18,14 @@ visit('the docs and the schema stand beside the form', async ({ page }) => {
   await page.getByRole('row', { name: /-32001/ }).waitFor();
 });
 
+visit('a method that is a tool says so, and one that is kept out does not', async ({ page }) => {
+  await choose(page, 'math/add');
+  const badge = page.getByTitle(/^Clients of the Model Context Protocol call this method as the tool /);
+  assert.equal(await badge.innerText(), 'tool math_add');
+  await choose(page, 'admin/restartServer');
+  await badge.waitFor({ state: 'detached' });
+});
+
 visit('request and response are shown as they went over the wire, with time and size', async ({ page, url }) => {
   await choose(page, 'math/add');
   await write(page, '[ 2,  3 ]');

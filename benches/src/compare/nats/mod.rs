@@ -27,8 +27,7 @@ const BROKER_CPU: &str = "broker us";
 pub fn run(options: &Options) -> io::Result<Findings> {
     let mut findings = Findings::default();
     let arguments = ["--addr", "127.0.0.1", "--port", "18473"];
-    let Ok(broker) = Server::other("nats-server", &arguments, BROKER) else {
-        eprintln!("nats-server is not installed: skipped");
+    let Some(broker) = Server::optional(options, "nats-server", &arguments, BROKER)? else {
         return Ok(findings);
     };
     let calls = calls::run(options, &broker, &mut findings)?;

@@ -102,7 +102,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
         admin: &admin_server.iter().flat_map(Server::urls).collect::<Vec<_>>(),
         methods: &methods.methods,
         mcp: config.mcp,
-        tools: tools.count(),
+        tools: &tools.methods(),
         has_agent,
         has_page: config.playground,
         upstreams: &upstreams,

@@ -1,7 +1,9 @@
 //! `switchboard mcp`, which makes the methods of a server tools, and `switchboard serve --from-mcp`, which makes tools methods.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::mpsc;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -49,13 +51,17 @@ fn methods_are_tools_over_every_transport() {
             &[call(1, "math_add", &json!({"a": 2, "b": 3})), call(2, "count", &json!({"to": 2}))],
         );
         assert!(stderr.contains("MCP on stdio with "), "{stderr}");
-        let answers: Vec<&Value> = answers.iter().filter(|answer| !answer["id"].is_null()).collect();
+        let (told, answers): (Vec<&Value>, Vec<&Value>) =
+            answers.iter().partition(|answer| answer["id"].is_null());
+        let progress: Vec<Value> = told.iter().map(|told| told["params"]["progress"].clone()).collect();
         assert_eq!(answers[0]["result"]["content"][0]["text"], "5", "{url}");
         assert_eq!(
             answers[1]["result"]["structuredContent"],
             json!({"result": [1, 2]}),
             "{url}: {answers:?}"
         );
+        // Each item of the stream is progress of its call.
+        assert_eq!(progress, [json!(1), json!(2)], "{url}");
     }
 }
 
@@ -79,6 +85,148 @@ fn options_and_a_file_say_which_methods_become_tools() {
     fs::write(&file, "rename = 1\n").unwrap();
     let (code, _, stderr) = parts(run(&["mcp", &serving.url(), "--file", &file]));
     assert!(code == Some(2) && stderr.contains("adapt.toml"), "{stderr}");
+}
+
+/// `switchboard mcp` in a session over stdio.
+struct Adapter {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: Lines<BufReader<ChildStdout>>,
+}
+
+impl Adapter {
+    fn start(arguments: &[&str]) -> Adapter {
+        let mut command = program(&[&["mcp"], arguments].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut adapter = Adapter { child, stdin, stdout: BufReader::new(stdout).lines() };
+        let begun = adapter.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
+            {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}));
+        assert_eq!(begun["result"]["protocolVersion"], "2025-11-25", "{begun}");
+        adapter.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        adapter
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").unwrap();
+    }
+
+    /// The next message that fits. Others are dropped.
+    fn next(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        let messages = self.stdout.by_ref().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        messages.filter(fits).next().expect("it answers before it ends")
+    }
+
+    fn ask(&mut self, request: &Value) -> Value {
+        self.send(request);
+        self.next(|message| message["id"] == request["id"])
+    }
+}
+
+impl Drop for Adapter {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn notifications_are_updates_and_a_server_that_restarts_is_used_again() {
+    let folder = Folder::new("adapt-updates");
+    let file = folder.file("adapt.toml");
+    let text = "[resource]\necho = 'said://{message}'\n[on]\nonTick = 'resource:said://{0}'\n";
+    fs::write(&file, text).unwrap();
+    let options = ["--resource", "echo=said://{message}", "--on", "onTick=resource:said://{0}"];
+    for arguments in [&options[..], &["--file", &file]] {
+        let mut serving = Serving::start(&[]);
+        let url = serving.url();
+        let mut adapter = Adapter::start(&[&[&*url.replace("http:", "ws:")], arguments].concat());
+        let request = |id: u64, method: &str, uri: &str| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"uri": uri}});
+        let read = adapter.ask(&request(1, "resources/read", "said://hello"));
+        assert_eq!(read["result"]["contents"][0]["text"], "hello", "{read}");
+        let subscribed = adapter.ask(&request(2, "resources/subscribe", "said://0"));
+        assert_eq!(subscribed["result"], json!({}), "{subscribed}");
+        // The first tick is number 0, for every connection.
+        let watch = call(3, "watch", &json!({"seconds": 0.05}));
+        let mut updated = |is_restarted: bool| {
+            let started = loop {
+                // A call that was under way as the server ended fails; later ones wait for the new connection.
+                let answer = adapter.ask(&watch);
+                let is_error = answer["result"]["isError"] == true || answer["error"].is_object();
+                if !is_error || !is_restarted {
+                    break answer;
+                }
+            };
+            assert_eq!(started["result"]["isError"], Value::Null, "{started}");
+            let told = adapter.next(|message| message["method"] == "notifications/resources/updated");
+            assert_eq!(told["params"]["uri"], "said://0");
+        };
+        updated(false);
+        serving.signal("KILL");
+        serving.ended();
+        let again = Serving::spawn(program(&["serve", "--listen", &url]));
+        assert_eq!(again.url(), url);
+        updated(true);
+    }
+}
+
+#[test]
+fn params_go_by_position_where_that_is_wanted() {
+    let folder = Folder::new("adapt-position");
+    let (document, file) = (folder.file("openrpc.json"), folder.file("adapt.toml"));
+    let number = |name: &str| json!({"name": name, "required": true, "schema": {"type": "number"}});
+    let described = json!({"openrpc": "1.2.6", "info": {"title": "Chain", "version": "1"},
+        "methods": [{"name": "subtract", "params": [number("from"), number("what")], "result": {"name": "r", "schema": {}}}]});
+    fs::write(&document, described.to_string()).unwrap();
+    fs::write(&file, format!("document = '{document}'\nby-position = true\n")).unwrap();
+    let (by_name, by_position) = (json!({"from": 44, "what": 2}), json!([44, 2]));
+    for (arguments, expected) in [
+        (&["--document", &document][..], by_name),
+        (&["--document", &document, "--by-position"], by_position.clone()),
+        (&["--file", &file], by_position),
+    ] {
+        let (url, asked) = recording();
+        let (answers, _) =
+            ask(&[&[&*url], arguments].concat(), &[call(1, "subtract", &json!({"what": 2, "from": 44}))]);
+        assert_eq!(answers[0]["result"]["content"][0]["text"], "42", "{answers:?}");
+        assert_eq!(asked.recv().unwrap()["params"], expected, "{arguments:?}");
+    }
+}
+
+/// A server that says what it is asked, and answers 42.
+fn recording() -> (String, mpsc::Receiver<Value>) {
+    let (listener, url) = listener();
+    let (sender, asked) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                if stream.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                    break;
+                }
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            // The first connection only tells that there is a server.
+            if length == 0 || stream.read_exact(&mut body).is_err() {
+                continue;
+            }
+            let request: Value = serde_json::from_slice(&body).unwrap();
+            let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": 42}).to_string();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}",
+                answer.len()
+            );
+            let _ =
+                stream.get_mut().write_all(format!("{head}\r\nconnection: close\r\n\r\n{answer}").as_bytes());
+            let _ = sender.send(request);
+        }
+    });
+    (url, asked)
 }
 
 #[test]

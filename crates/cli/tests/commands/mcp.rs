@@ -1,12 +1,13 @@
 //! `switchboard serve` for clients of the Model Context Protocol (MCP), over HTTP and stdio.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
 use crate::carriers::Folder;
 use crate::program::{Serving, parts, program, run, run_with};
+use crate::replay::{Block, DEFAULT, blocks, section};
 use crate::tokens::CredentialFile;
 
 const ALICE: &str = "2f9c1b7e55a04d13";
@@ -65,9 +66,8 @@ impl Client {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, more: &str, body: &str) -> Answer {
-        let mut stream = self.open(method, path, more, body);
         let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
+        self.open(method, path, more, body).read_to_string(&mut text).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Answer { status, head: head.to_owned(), body: body.to_owned() }
@@ -124,6 +124,11 @@ fn the_methods_are_tools_and_the_banner_says_where() {
     }
     let line = format!("\nMCP on {url}/mcp with {} tools\n", tools.len());
     assert!(serving.banner.contains(&line), "{}", serving.banner);
+    // The list of methods says which of them are kept out.
+    for (method, is_marked) in [("admin/restartServer", true), ("logEvent", true), ("math/add", false)] {
+        let listed = serving.banner.lines().find(|line| line.trim_start().starts_with(&format!("{method}(")));
+        assert_eq!(listed.unwrap().ends_with("  not a tool"), is_marked, "{}", serving.banner);
+    }
 
     let answer = client.call("math_add", &json!({"a": 2, "b": 3}));
     assert_eq!(answer["result"]["structuredContent"], json!({"result": 5}), "{answer}");
@@ -157,8 +162,11 @@ fn the_document_names_the_tools_of_methods() {
     };
     assert_eq!(tool(&[], "math/add"), "math_add");
     assert_eq!(tool(&[], "admin/restartServer"), false);
-    assert_eq!(tool(&[], "logEvent"), Value::Null);
-    assert_eq!(tool(&["--no-mcp"], "math/add"), Value::Null);
+    assert_eq!(tool(&[], "logEvent"), false);
+    for method in ["math/add", "admin/restartServer", "logEvent"] {
+        let kept_out = if method == "admin/restartServer" { json!(false) } else { Value::Null };
+        assert_eq!(tool(&["--no-mcp"], method), kept_out, "{method}");
+    }
 }
 
 #[test]
@@ -170,7 +178,11 @@ fn mcp_can_be_turned_off_by_a_flag_and_by_a_key() {
         for (method, path) in [("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages?session=1")] {
             assert_eq!(client.send(method, path, "", "").status, 404, "{option:?} {path}");
         }
-        assert!(!serving.banner.contains("MCP"), "{}", serving.banner);
+        assert!(
+            !serving.banner.contains("MCP") && !serving.banner.contains("not a tool"),
+            "{}",
+            serving.banner
+        );
     }
 }
 
@@ -321,4 +333,73 @@ fn an_endpoint_with_a_resource_tells_clients_where_to_log_in() {
         let (code, _, stderr) = parts(run(&["serve", "--config", &file]));
         assert!(code != Some(0) && stderr.contains("mcp.resource") && stderr.contains(expected), "{stderr}");
     }
+}
+
+// MCP-HTTP-10, MCP-HTTP-12
+#[test]
+fn after_a_crash_in_mid_stream_a_session_is_unknown_and_a_new_one_works() {
+    let mut serving = Serving::start(&[]);
+    let url = serving.url();
+    let client = Client::with_session(&url, None);
+    let params = json!({
+        "name": "ticks", "arguments": {"count": 1_000, "seconds": 0.02}, "_meta": {"progressToken": "p"},
+    });
+    let stream = client.open("POST", "/mcp", "", &request("tools/call", &params).to_string());
+    let mut last = None;
+    for line in BufReader::new(&stream).lines() {
+        let line = line.unwrap();
+        if let Some(id) = line.strip_prefix("id: ") {
+            last = Some(id.to_owned());
+        }
+        if line.contains("notifications/progress") {
+            break;
+        }
+    }
+    let last = last.expect("the event before has an identifier");
+    serving.signal("KILL");
+    serving.ended();
+    let again = Serving::spawn(program(&["serve", "--listen", &url]));
+    assert_eq!(again.url(), url);
+    let lost = client.send("GET", "/mcp", &format!("last-event-id: {last}\r\n"), "");
+    assert_eq!(lost.status, 404, "{}{}", lost.head, lost.body);
+    assert_eq!(client.post(&request("tools/list", &json!({}))).status, 404);
+    let answer = Client::with_session(&url, None).call("math_add", &json!({"a": 2, "b": 3}));
+    assert_eq!(answer["result"]["structuredContent"], json!({"result": 5}), "{answer}");
+}
+
+#[test]
+fn the_configurations_for_hosts_start_a_server_or_find_one() {
+    let page = include_str!("../../../../docs/mcp.md");
+    let serving = Serving::start(&[]);
+    let (mut started, mut found) = (0, 0);
+    for block in blocks(section(page, "Hosts")).iter().filter(|block| Block::is_json(block)) {
+        let config: Value = serde_json::from_str(block.text()).unwrap();
+        let lists = ["mcpServers", "servers"].into_iter().filter_map(|name| config[name].as_object());
+        for entry in lists.flat_map(serde_json::Map::values) {
+            let Some(command) = entry["command"].as_str() else {
+                let (place, path) = entry["url"].as_str().unwrap().split_at("http://".len() + DEFAULT.len());
+                assert_eq!(place, format!("http://{DEFAULT}"), "{entry}");
+                let client = Client::new(&serving.url(), None);
+                assert_eq!(client.send("POST", path, "", &initialize().to_string()).status, 200, "{entry}");
+                found += 1;
+                continue;
+            };
+            assert_eq!(command, "switchboard", "{entry}");
+            let arguments: Vec<&str> =
+                entry["args"].as_array().unwrap().iter().map(|argument| argument.as_str().unwrap()).collect();
+            let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            let list = request("tools/list", &json!({}));
+            let input = [initialize(), ready, list].map(|message| format!("{message}\n")).concat();
+            let (code, stdout, stderr) = parts(run_with(&input, &arguments));
+            assert_eq!(code, Some(0), "{stderr}");
+            let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(lines[0]["result"]["protocolVersion"], "2025-11-25", "{stdout}");
+            assert!(
+                lines[1]["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()),
+                "{stdout}"
+            );
+            started += 1;
+        }
+    }
+    assert_eq!((started, found), (2, 2));
 }

@@ -33,6 +33,10 @@ impl Block {
         self.language == "toml"
     }
 
+    pub(crate) fn is_json(&self) -> bool {
+        self.language == "json"
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
