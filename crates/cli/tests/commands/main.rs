@@ -70,6 +70,8 @@ mod replacing;
 mod replay;
 #[cfg(unix)]
 mod replaying;
+#[cfg(unix)]
+mod rolling;
 mod serve;
 #[cfg(unix)]
 mod shared_store;

@@ -40,6 +40,7 @@ mod bus;
 mod caller;
 mod carrier;
 mod checked;
+mod connection;
 mod headers;
 mod inbox;
 mod incoming;

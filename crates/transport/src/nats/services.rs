@@ -93,7 +93,7 @@ impl Services {
         self.methods().await;
         let mut requests = futures_util::stream::SelectAll::new();
         for subject in subjects {
-            if let Ok(subscription) = self.link.client.subscribe(subject).await {
+            if let Ok(subscription) = self.link.client().subscribe(subject).await {
                 requests.push(subscription);
             }
         }
@@ -105,7 +105,7 @@ impl Services {
                 Some("STATS") => self.stats(),
                 _ => continue,
             };
-            drop(self.link.client.publish(reply, answer.as_bytes().to_vec().into()).await);
+            drop(self.link.client().publish(reply, answer.as_bytes().to_vec().into()).await);
         }
     }
 
