@@ -8,7 +8,8 @@ use async_nats::{HeaderMap, Message, Subject, Subscriber};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
 use switchboard_core::{
-    Arrival, Context, Delivery, Engine, ErrorObject, Exchange, First, Origin, Outputs, Session, Settings,
+    Answer, Arrival, Context, Delivery, Engine, ErrorObject, Exchange, First, Origin, Outputs, Session,
+    Settings,
 };
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -268,7 +269,11 @@ impl Worker {
             return;
         };
         let Some(reply) = reply else { return };
-        if let Err(message) = self.link.try_publish(whole(reply, answer_ready.into_body())).map(report) {
+        let message = match begun {
+            Begun::Whole(_) => for_tools(reply, answer_ready),
+            Begun::Parts(..) => whole(reply, answer_ready.into_body()),
+        };
+        if let Err(message) = self.link.try_publish(message).map(report) {
             let link = Arc::clone(&self.link);
             self.tasks.spawn(async move { report(link.publish(*message).await) });
         }
@@ -363,7 +368,7 @@ async fn answer(begun: Begun, with: ForTask, reply: Option<Subject>) {
         (Begun::Whole(exchange), reply) => {
             let answer = exchange.await;
             let Some(reply) = reply else { return };
-            report(link.publish(whole(reply, answer.into_body())).await);
+            report(link.publish(for_tools(reply, answer)).await);
         }
         (Begun::Parts(outputs, cx), Some(reply)) => {
             let send_time = engine.settings().limits.send_time;
@@ -377,6 +382,19 @@ async fn answer(begun: Begun, with: ForTask, reply: Option<Subject>) {
 pub(super) fn whole(to: Subject, body: Option<Bytes>) -> OutboundMessage {
     let headers = body.is_none().then(|| part_headers(0, Kind::Nothing));
     OutboundMessage { subject: to, reply: None, payload: body.unwrap_or_default(), headers }
+}
+
+/// The same for a client that may not know JSON-RPC: headers say that it is an error, as tools of NATS expect.
+fn for_tools(to: Subject, answer: Answer) -> OutboundMessage {
+    let code = match &answer {
+        Answer::Single { code, .. } => *code,
+        _ => None,
+    };
+    let mut message = whole(to, answer.into_body());
+    if let Some(code) = code {
+        message.headers = Some(headers::of_error(code, &message.payload));
+    }
+    message
 }
 
 fn report(sent: Result<(), ErrorObject>) {
