@@ -52,6 +52,8 @@ mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
 mod nats;
+#[cfg(unix)]
+mod nats_credentials;
 mod notify;
 mod program;
 #[cfg(unix)]
