@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::caller::Waiting;
 use super::inbox::Mailbox;
-use super::part::{Control, Kind, WINDOW, read_part};
+use super::part::{Control, Kind, WINDOW, WINDOW_BYTES, read_part};
 use crate::parts::{Next, Notifications, Source};
 
 /// How long a worker may be silent: three beats.
@@ -33,6 +33,8 @@ pub(super) struct Parts {
     expected: u64,
     /// Parts with smaller numbers may be sent.
     granted: u64,
+    /// How many bytes were read since then.
+    read: usize,
     arrivals: Arrivals,
     /// A notification that is being handled. Later parts wait for it.
     handling: Option<ReplyFuture>,
@@ -82,6 +84,7 @@ impl Parts {
             notifications,
             expected: 0,
             granted: WINDOW,
+            read: 0,
             arrivals,
             handling: None,
             has_answered: false,
@@ -116,6 +119,7 @@ impl Parts {
             return Ok(Some(Next::Gap(gap(lost))));
         }
         self.expected = if kind == Kind::Beat { next } else { number.saturating_add(1) };
+        self.read += message.payload.len();
         self.grant(kind == Kind::Beat);
         match kind {
             Kind::Accepted | Kind::Beat => Ok(None),
@@ -149,9 +153,12 @@ impl Parts {
         Err(CallError::Closed("the answer ended without a response: a part of it was lost".into()))
     }
 
-    /// Allows more parts when half of them were read. `again` repeats what may have been lost.
+    /// Allows more parts when half of them, or half of the bytes, were read. `again` repeats what may have been lost.
     fn grant(&mut self, again: bool) {
-        if again || self.expected.saturating_add(WINDOW / 2) > self.granted {
+        let is_half =
+            self.expected.saturating_add(WINDOW / 2) > self.granted || self.read >= WINDOW_BYTES / 2;
+        if again || is_half {
+            self.read = 0;
             self.granted = self.expected.saturating_add(WINDOW);
             self.waiting.tell(Control::Credit(self.granted));
         }
