@@ -7,6 +7,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 #![cfg(target_os = "linux")]
 
+#[path = "support/broker.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod broker;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,6 +20,8 @@ use switchboard_core::{Connection, Engine, Json, Method, Origin, Peer, Router, S
 use switchboard_transport::server::{Server, ServerOptions};
 use switchboard_transport::{connect, memory, running};
 use tokio::runtime::Handle;
+
+use self::broker::Broker;
 
 /// How much the memory of the process may grow after warming up, in bytes. With 10^5 cycles that is less than the smallest
 /// allocation a cycle, and far more than what an allocator keeps for itself: a few pages were seen.
@@ -136,6 +142,11 @@ async fn nothing_is_left_of_connections_in_memory() {
 }
 
 async fn check_at(url: &str, cycles: usize) {
+    check_beside(url, cycles, 1).await;
+}
+
+/// The same where a server that nobody calls has so many tasks.
+async fn check_beside(url: &str, cycles: usize, tasks: usize) {
     let options = ServerOptions::default().with_connections(1 << 14);
     let mut server = Server::new(router()).with_options(options);
     server.listen(url).await.unwrap();
@@ -143,7 +154,7 @@ async fn check_at(url: &str, cycles: usize) {
     let (handle, serving) = (server.handle(), tokio::spawn(server.serve()));
     // What is made once: the runtime's own, and the server's.
     use_once(connect(&url).await.unwrap()).await;
-    while ALIVE.load(Ordering::SeqCst) > 0 || Handle::current().metrics().num_alive_tasks() > 1 {
+    while ALIVE.load(Ordering::SeqCst) > 0 || Handle::current().metrics().num_alive_tasks() > tasks {
         tokio::task::yield_now().await;
     }
     check(&url, cycles, async || use_once(connect(&url).await.unwrap()).await).await;
@@ -170,4 +181,11 @@ async fn nothing_is_left_of_connections_over_a_unix_socket() {
 #[tokio::test]
 async fn nothing_is_left_of_event_streams() {
     check_at("http://127.0.0.1:0", cycles(300, 20_000)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_connections_to_a_broker() {
+    let broker = Broker::start(&[]);
+    // The server, its connection and what describes it, and three of its client: for events, messages and answers.
+    check_beside(&format!("{}/leaks", broker.url()), cycles(100, 5_000), 6).await;
 }

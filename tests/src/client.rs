@@ -6,6 +6,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::HeaderMap;
+use async_nats::header::HeaderName;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -18,6 +20,7 @@ use switchboard_transport::{http, memory};
 use tokio::net::TcpListener;
 
 use self::streams::Connecting;
+use crate::broker::Broker;
 use crate::carrier::Time;
 use crate::wire::Wire;
 
@@ -61,6 +64,8 @@ pub fn clients() -> Vec<&'static dyn Client> {
         &Connecting::Unix,
         &Connecting::Child,
         &Connecting::Ws,
+        &Nats::Whole,
+        &Nats::Item,
     ]
 }
 
@@ -195,6 +200,60 @@ impl Client for Sse {
                 Ok(None) => Verdict::Ignored,
                 Err(CallError::Rejected(error)) => Verdict::Failed(error),
                 Err(_) => Verdict::Closed,
+            }
+        })
+    }
+}
+
+/// The client of NATS, whose worker says what it is told to.
+enum Nats {
+    /// In one message.
+    Whole,
+    /// As a part of an answer, of which it is all.
+    Item,
+}
+
+impl Client for Nats {
+    fn name(&self) -> &'static str {
+        match self {
+            Nats::Whole => "nats",
+            Nats::Item => "nats in parts",
+        }
+    }
+
+    fn time(&self) -> Time {
+        Time::Real
+    }
+
+    fn hear(&self, reply: Bytes) -> BoxFuture<'_, Verdict> {
+        Box::pin(async move {
+            let broker = Broker::start(&[]);
+            let worker = async_nats::connect(broker.url()).await.expect("the broker runs");
+            let mut requests = worker.subscribe("tests.ask").await.expect("it is connected");
+            // The broker knows of the subscription when it has returned what was sent after it.
+            let mut ready = worker.subscribe("ready").await.expect("it is connected");
+            worker.publish("ready", Bytes::new()).await.expect("it is connected");
+            ready.next().await.expect("the broker returns it");
+            let peer = switchboard_transport::connect(&format!("{}/tests", broker.url())).await.unwrap();
+            let call = tokio::spawn(async move { peer.call::<Json>("ask", ()).await });
+            let request = requests.next().await.expect("the call is sent");
+            let (to, reply) =
+                (request.reply.expect("it wants an answer"), with_id_of(&request.payload, &reply));
+            let part = |text: &str| {
+                HeaderMap::from_iter([(HeaderName::from_static("switchboard-part"), text.into())])
+            };
+            match self {
+                Nats::Whole => worker.publish(to, reply.into()).await.unwrap(),
+                Nats::Item => {
+                    worker.publish_with_headers(to.clone(), part("0 item"), reply.into()).await.unwrap();
+                    worker.publish_with_headers(to, part("1 end"), Bytes::new()).await.unwrap();
+                }
+            }
+            match call.await.expect("the call does not panic") {
+                Ok(json) => Verdict::Accepted(json),
+                Err(CallError::Rejected(error)) => Verdict::Failed(error),
+                Err(CallError::Protocol(_) | CallError::Closed(_)) => Verdict::Closed,
+                Err(other) => panic!("NATS itself is in order, but: {other}"),
             }
         })
     }

@@ -111,14 +111,14 @@ impl SharedPlace {
     /// Reads `nats://HOST:PORT/NAME?replicas=3`, or says what is wrong.
     pub(crate) fn parse(url: &str, credentials: Option<PathBuf>) -> Result<SharedPlace, String> {
         if url.contains('@') {
-            let advice = "credentials do not belong in the URL; set NATS_USER and NATS_PASSWORD, or NATS_TOKEN, in the environment, or `store_credentials`";
+            let advice = "credentials do not belong in the URL; set NATS_USER and NATS_PASSWORD, NATS_TOKEN, NATS_NKEY or NATS_CREDS in the environment, or `store_credentials`";
             return Err(advice.to_owned());
         }
         let (place, query) = url.split_once('?').unwrap_or((url, ""));
         let (scheme, rest) = place.split_once("://").ok_or("use nats://HOST:PORT")?;
         let (host, name) = rest.split_once('/').unwrap_or((rest, ""));
-        if host.is_empty() {
-            return Err("use nats://HOST:PORT".to_owned());
+        if host.is_empty() || !matches!(scheme, "nats" | "nats+tls" | "tls") {
+            return Err("use nats://HOST:PORT, or nats+tls://HOST:PORT".to_owned());
         }
         let mut options = JetStreamOptions::new(format!("{scheme}://{host}"));
         let is_plain =
@@ -150,8 +150,8 @@ impl SharedPlace {
 
     /// Connects to the server, which is to be this.
     pub(crate) async fn connect(&self, what: &str) -> Result<JetStream, Failure> {
-        let auth = self.auth().map_err(|error| self.cannot_use(what, &error))?;
-        let connection = JetStream::connect(self.options.clone().with_auth(auth)).await;
+        let options = self.options().map_err(|error| self.cannot_use(what, &error))?;
+        let connection = JetStream::connect(options).await;
         connection.map_err(|error| self.cannot_use(what, &error))
     }
 
@@ -166,10 +166,24 @@ impl SharedPlace {
         Ok(SharedStore { connection, url: self.options.url.as_str().into() })
     }
 
+    /// How to connect, by the variables of the environment that workers use as well.
+    fn options(&self) -> Result<JetStreamOptions, String> {
+        let options = self.options.clone().with_auth(self.auth()?);
+        let options = match variable("NATS_CA") {
+            Some(path) => options.with_ca(path),
+            None => options,
+        };
+        match (variable("NATS_CERT"), variable("NATS_KEY")) {
+            (Some(certificate), Some(key)) => Ok(options.with_certificate(certificate, key)),
+            (None, None) => Ok(options),
+            _ => Err("NATS_CERT and NATS_KEY belong together: set both, or none".to_owned()),
+        }
+    }
+
     fn auth(&self) -> Result<JetStreamAuth, String> {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        if let Some(path) = &self.credentials {
-            return Ok(JetStreamAuth::of_file(&secret(path)?));
+        let named = || variable("NATS_CREDS").or_else(|| variable("NATS_NKEY")).map(PathBuf::from);
+        if let Some(path) = self.credentials.clone().or_else(named) {
+            return Ok(JetStreamAuth::of_file(&secret(&path)?));
         }
         Ok(match (variable("NATS_TOKEN"), variable("NATS_USER"), variable("NATS_PASSWORD")) {
             (Some(token), ..) => JetStreamAuth::Token(token),
@@ -178,6 +192,10 @@ impl SharedPlace {
             (None, None, _) => JetStreamAuth::None,
         })
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 impl fmt::Display for SharedPlace {
@@ -212,8 +230,11 @@ mod tests {
             assert_eq!((options.url.as_str(), options.prefix.as_str(), options.replicas), expected);
         };
         check("nats://127.0.0.1:4222", ("nats://127.0.0.1:4222", "switchboard", 1));
+        check("nats+tls://broker", ("nats+tls://broker", "switchboard", 1));
         check("tls://broker/prod?replicas=3", ("tls://broker", "prod", 3));
-        for wrong in ["nats://", "nats:broker", "nats://a/b/c", "nats://a?replicas=9", "nats://a/b c"] {
+        for wrong in
+            ["nats://", "http://broker", "nats:broker", "nats://a/b/c", "nats://a?replicas=9", "nats://a/b c"]
+        {
             assert!(SharedPlace::parse(wrong, None).is_err(), "{wrong}");
         }
         let refused = SharedPlace::parse("nats://me:secret@broker", None).unwrap_err();

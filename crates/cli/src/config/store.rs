@@ -45,7 +45,7 @@ pub(crate) fn store(reader: &mut Reader<'_>) -> StorePlace {
             let place = StorePlace::File(reader.beside(PATH, path));
             return alone(reader, place);
         }
-        Some(("nats" | "tls", _)) => match SharedPlace::parse(&written, credentials) {
+        Some(("nats" | "nats+tls" | "tls", _)) => match SharedPlace::parse(&written, credentials) {
             Ok(place) => return StorePlace::Shared(place),
             Err(advice) => advice,
         },

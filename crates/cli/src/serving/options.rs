@@ -66,8 +66,8 @@ pub(crate) struct ServingOptions {
     /// `nats://HOST:PORT` to share them with other servers.
     #[arg(long, value_name = "URL", default_value = "memory:")]
     store: String,
-    /// Credentials for a store in a NATS server: a .creds file, or a file with the seed of an NKey. By default NATS_USER and
-    /// NATS_PASSWORD, or NATS_TOKEN, from the environment.
+    /// Credentials for a store in a NATS server: a .creds file, or a file with the seed of an NKey. By default those that
+    /// NATS_CREDS, NATS_NKEY, NATS_TOKEN, or NATS_USER and NATS_PASSWORD in the environment name.
     #[arg(long, value_name = "FILE")]
     store_credentials: Option<PathBuf>,
     /// Store calls of durable methods in this queue before they run, and run the jobs in it: nats://HOST:PORT/SERVICE, a NATS server

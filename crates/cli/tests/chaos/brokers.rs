@@ -3,13 +3,15 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::broker::Broker;
-use super::process::{port, signal};
+use super::process::{memory, port, signal};
 use super::relay::{Mode, Relay};
 
 /// The brokers, and the relays between them.
 pub(crate) struct Brokers {
     nodes: Vec<Broker>,
     ports: Vec<u16>,
+    /// The most memory of each of them that was killed.
+    peaks: Vec<usize>,
     /// Before each of them: where its clients are sent to that lost another broker.
     fronts: Vec<Relay>,
     /// Between each two.
@@ -46,7 +48,7 @@ impl Brokers {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             nodes.push(Broker::start(&arguments));
         }
-        Brokers { nodes, ports, fronts, routes }
+        Brokers { nodes, ports, peaks: vec![0; count], fronts, routes }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -59,11 +61,17 @@ impl Brokers {
     }
 
     pub(crate) fn kill(&mut self, node: usize) {
+        self.peaks[node] = self.peaks[node].max(memory(self.nodes[node].id()));
         self.nodes[node].kill();
     }
 
     pub(crate) fn restart(&mut self, node: usize) {
         self.nodes[node].restart();
+    }
+
+    /// The most memory that each had.
+    pub(crate) fn memory(&self) -> impl Iterator<Item = usize> {
+        self.nodes.iter().zip(&self.peaks).map(|(node, peak)| memory(node.id()).max(*peak))
     }
 
     pub(crate) fn signal(&self, node: usize, name: &str) {

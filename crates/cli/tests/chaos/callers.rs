@@ -9,19 +9,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::fleet::{Fleet, Way};
-use super::history::{History, Kind, Operation, Outcome};
+use super::history::{ANSWER_LOST, History, Kind, Operation, Outcome};
 use super::{MS, PATIENCE};
 
 const CALLERS: u64 = 16;
 
 /// How long a caller waits for an answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
-
-/// How often a call with a key is sent whose outcome is not known.
-const DOUBTS: usize = 4;
-
-/// What callers are told if nobody will ever know the outcome.
-const ANSWER_LOST: &str = "its answer was lost";
 
 pub(crate) fn start(
     fleet: &Fleet,
@@ -63,27 +57,32 @@ impl Caller {
                 _ => 0,
             };
             let secret = format!("{}-{}-{turn}-{:x}", kind.method(), self.number, self.random.u64(..));
-            let operation = self.operate(kind, secret, millis).await;
+            let operation = self.operate(kind, secret, millis, &stop).await;
             self.history.operation(operation);
         }
     }
 
-    /// Sends a call until it must not be sent again.
-    async fn operate(&mut self, kind: Kind, secret: String, millis: u64) -> Operation {
+    /// Sends a call until it must not be sent again, or until everything should have worked for long enough.
+    async fn operate(
+        &mut self,
+        kind: Kind,
+        secret: String,
+        millis: u64,
+        stop: &watch::Receiver<bool>,
+    ) -> Operation {
         let mut operation = Operation::new(kind, secret);
-        let begun = Instant::now();
-        let mut doubts = 0;
-        while begun.elapsed() < PATIENCE {
+        let mut last: Option<Instant> = None;
+        while last.is_none_or(|last| Instant::now() < last) {
+            if last.is_none() && *stop.borrow() {
+                last = Some(Instant::now() + PATIENCE);
+            }
             let way = self.way(kind);
             let outcome = attempt(&way, &operation, millis).await;
             operation.attempts.push((way.name, outcome.clone()));
             let is_over = match (kind, outcome) {
                 (_, Outcome::Answered(_) | Outcome::Refused(_)) => true,
                 (_, Outcome::Unsent(_)) | (Kind::Safe, Outcome::Unknown(_)) => false,
-                (Kind::Keyed, Outcome::Unknown(text)) => {
-                    doubts += if text.contains(ANSWER_LOST) { DOUBTS } else { 1 };
-                    doubts >= DOUBTS
-                }
+                (Kind::Keyed, Outcome::Unknown(_)) => operation.is_lost() || operation.is_kept(),
                 (_, Outcome::Unknown(_)) => true,
             };
             if is_over {
@@ -105,7 +104,8 @@ impl Caller {
     }
 }
 
-async fn attempt(way: &Way, operation: &Operation, millis: u64) -> Outcome {
+/// Sends a call once.
+pub(crate) async fn attempt(way: &Way, operation: &Operation, millis: u64) -> Outcome {
     let peer = match way.peer().await {
         Ok(peer) => peer,
         Err(error) => return Outcome::Unsent(error.to_string()),

@@ -11,10 +11,10 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use super::brokers::{Brokers, address};
-use super::history::{Executed, History};
+use super::history::{Effects, Executed, History};
 use super::process::{Process, port};
 use super::relay::{Mode, Relay};
-use super::worker::{self, Setup};
+use super::worker::{self, SERVICE, Setup};
 
 const WORKERS: usize = 3;
 const GATEWAYS: usize = 2;
@@ -58,13 +58,16 @@ impl Fleet {
         let keys = folder.0.join("keys");
         fs::write(&keys, KEYS).unwrap();
         fs::set_permissions(&keys, fs::Permissions::from_mode(0o600)).unwrap();
+        let effects = folder.0.join("effects");
+        fs::create_dir_all(&effects).unwrap();
         let brokers = Brokers::start(nodes).await;
         let (mut workers, mut gateways) = (Vec::new(), Vec::new());
         let (mut relays, mut ways, mut records) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..WORKERS {
             let relay = brokers.relay(number).await;
             let record = folder.0.join(format!("executed-{number}"));
-            let setup = Setup { url: format!("nats://{}/chaos", address(&relay)), record: record.clone() };
+            let broker = address(&relay).to_owned();
+            let setup = Setup { broker, replicas: nodes, record: record.clone(), effects: effects.clone() };
             let log = folder.0.join(format!("worker-{number}.log"));
             let name = format!("worker {number}");
             workers.push(Process::start(name, Setup::command(), setup.environment(), log));
@@ -84,7 +87,7 @@ impl Fleet {
         }
         for number in 0..DIRECT {
             let relay = brokers.relay(number).await;
-            ways.push(Arc::new(Way::new("nats", format!("{}/chaos", address(&relay)))));
+            ways.push(Arc::new(Way::new("nats", format!("{}/{SERVICE}", address(&relay)))));
             relays.push(relay);
         }
         Fleet { brokers, workers, gateways, relays, ways, records, folder }
@@ -130,9 +133,18 @@ impl Fleet {
         }
     }
 
-    /// The most memory of each process.
+    /// The most memory that each process had, and each of those before it that ended.
     pub(crate) fn memory(&mut self) -> Vec<(String, usize)> {
-        self.processes().map(|process| (process.name.clone(), process.memory())).collect()
+        let mut memory: Vec<_> =
+            self.processes().map(|process| (process.name.clone(), process.memory())).collect();
+        memory
+            .extend(self.brokers.memory().enumerate().map(|(node, bytes)| (format!("broker {node}"), bytes)));
+        memory
+    }
+
+    /// The jobs that took effect.
+    pub(crate) fn effects(&self) -> Effects {
+        worker::effects(&self.folder.0.join("effects"))
     }
 
     pub(crate) fn executed(&self) -> Executed {

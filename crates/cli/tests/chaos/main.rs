@@ -14,6 +14,8 @@ mod brokers;
 mod callers;
 mod fleet;
 mod history;
+mod jobs;
+mod majority;
 mod process;
 #[path = "../../../../tests/support/relay.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -36,6 +38,9 @@ const MS: Duration = Duration::from_millis(1);
 
 /// How long a run lasts that is part of all tests.
 const SHORT: u64 = 10_000;
+
+/// Runs of this length have long faults, and everything happens in them.
+const LONG: Duration = Duration::from_secs(60);
 
 /// How long callers may go on after the last fault. Nothing takes that long; it only tells a hang from a slow machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,23 +68,27 @@ async fn weather(nodes: usize) {
     signed::race(&fleet, &history, 3).await;
     let (stop, stopped) = watch::channel(false);
     let callers = callers::start(&fleet, &history, seed, &stopped);
+    let jobs = jobs::start(&fleet, &history, seed, &stopped);
     let watchers = watchers::start(&fleet, &history, seed, &stopped);
     storm::rage(&mut fleet, &history, fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
     fleet.serves().await;
     stop.send_replace(true);
-    let ended =
-        tokio::time::timeout(PATIENCE * 2, async { (callers.join_all().await, watchers.join_all().await) });
+    let ended = async { (callers.join_all().await, watchers.join_all().await, jobs.join_all().await) };
+    let ended = tokio::time::timeout(PATIENCE * 2, ended);
     ended.await.expect("callers end when everything works again");
     signed::race(&fleet, &history, 3).await;
     let memory = fleet.memory();
     println!("memory: {memory:?}");
     let executed = fleet.executed();
+    history.effects(fleet.effects());
     fleet.stop().await;
     let summary = history.summary(&executed);
     println!("{summary:?}");
     let violations = verdict::violations(&history.take(), &executed);
     assert!(violations.is_empty(), "SEED={seed}: {violations:#?}");
     assert!(summary.answered > 100, "SEED={seed}: only {} calls were answered", summary.answered);
+    assert!(summary.jobs > 5, "SEED={seed}: only {} jobs were accepted", summary.jobs);
+    assert!(time() < LONG || summary.gaps > 0, "SEED={seed}: no subscription lost anything: {summary:?}");
     assert!(memory.iter().all(|(_, bytes)| *bytes < MEMORY), "SEED={seed}: {memory:?}");
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Process {
     child: Option<Child>,
     /// Whether it was told to end.
     is_expected_to_end: bool,
+    /// The most memory of those that have ended.
+    peak: usize,
 }
 
 impl Process {
@@ -32,7 +34,8 @@ impl Process {
         environment: Vec<(String, String)>,
         log: PathBuf,
     ) -> Process {
-        let mut process = Process { name, command, environment, log, child: None, is_expected_to_end: false };
+        let mut process =
+            Process { name, command, environment, log, child: None, is_expected_to_end: false, peak: 0 };
         process.restart();
         process
     }
@@ -63,6 +66,7 @@ impl Process {
     }
 
     pub(crate) fn kill(&mut self) {
+        self.peak = self.memory();
         let Some(mut child) = self.child.take() else { return };
         child.kill().unwrap();
         child.wait().unwrap();
@@ -70,11 +74,17 @@ impl Process {
 
     /// Sends a signal by its name, such as `STOP`.
     pub(crate) fn signal(&mut self, name: &str) {
-        let Some(child) = &self.child else { return };
+        if self.child.is_none() {
+            return;
+        }
         if name == "TERM" && std::mem::replace(&mut self.is_expected_to_end, true) {
             // A second one would have it end at once.
             return;
         }
+        if name == "TERM" {
+            self.peak = self.memory();
+        }
+        let Some(child) = &self.child else { return };
         signal(child.id(), name);
     }
 
@@ -95,11 +105,7 @@ impl Process {
 
     /// The most memory that it had, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        let Some(child) = &self.child else { return 0 };
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = peak.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<usize>().ok());
-        kilobytes.unwrap_or(0) << 10
+        self.child.as_ref().map_or(0, |child| memory(child.id())).max(self.peak)
     }
 
     /// What its panics wrote.
@@ -113,6 +119,14 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The most memory that a process had, in bytes.
+pub(crate) fn memory(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = peak.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<usize>().ok());
+    kilobytes.unwrap_or(0) << 10
 }
 
 /// Sends a signal to a process of ours.

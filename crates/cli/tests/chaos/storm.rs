@@ -3,11 +3,11 @@
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::MS;
 use super::fleet::Fleet;
 use super::history::History;
 use super::relay::Mode;
 use super::signed;
+use super::{LONG, MS};
 
 /// Something that is broken for a while. The number says which of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub(crate) async fn rage(fleet: &mut Fleet, history: &History, mut random: fastr
     let mut faults: Vec<(Fault, Instant)> = Vec::new();
     let (places, keys) = (signed::places(fleet), fleet.keys());
     let mut signing = JoinSet::new();
+    let is_long = until.duration_since(Instant::now()) >= LONG;
     while Instant::now() < until {
         let now = Instant::now();
         while let Some(at) = faults.iter().position(|(_, end)| *end <= now) {
@@ -41,6 +42,8 @@ pub(crate) async fn rage(fleet: &mut Fleet, history: &History, mut random: fastr
         }
         let fault = draw(fleet, &mut random);
         let (length, pause) = (random.u32(50..1500) * MS, random.u32(50..400) * MS);
+        // In between, one that lasts until what is broken counts as lost.
+        let length = if is_long && random.u8(..20) == 0 { random.u32(16_000..25_000) * MS } else { length };
         let is_possible = faults.len() < AT_ONCE && faults.iter().all(|(other, _)| !excludes(*other, fault));
         if is_possible {
             println!("{fault:?} for {length:?}");

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::history::{Executed, Kind, Operation, Outcome, Records, Seen, Watched};
+use super::history::{Effects, Executed, Kind, Operation, Outcome, Records, Seen, Submitted, Watched};
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     /// A call that may be repeated was not answered.
     Lost(String),
+    /// A call with a key had no answer in the end: no result, no error that is kept, and not that the answer was lost.
+    Undecided(String),
     /// A call was executed more often than it may be.
     RanTwice(String, usize),
     /// Somebody else's answer.
@@ -23,6 +25,10 @@ pub(crate) enum Violation {
     AcceptedTwice(String),
     /// No gateway accepted a signed message, though all worked.
     NotAccepted(String),
+    /// The same key became two jobs.
+    TwoJobs(String),
+    /// A job that was accepted was not done when everything worked again.
+    NotDone(String),
     /// Items are missing, and no gap says how many.
     UntoldGap(String),
     /// An item arrived twice, or after a later one.
@@ -46,6 +52,7 @@ fn rule(kind: Kind) -> Rule {
         Kind::Safe => Rule { most: usize::MAX, must_be_answered: true },
         // If the worker or the gateway dies, nobody knows its outcome.
         Kind::Once | Kind::Keyed | Kind::Signed => Rule { most: 1, must_be_answered: false },
+        Kind::Job | Kind::KeyedJob => Rule { most: usize::MAX, must_be_answered: false },
     }
 }
 
@@ -54,7 +61,9 @@ pub(crate) fn violations(records: &Records, executed: &Executed) -> Vec<Violatio
     let mut found: Vec<_> =
         records.operations.iter().flat_map(|operation| of_call(operation, executed)).collect();
     found.extend(records.watched.iter().flat_map(of_watched));
-    let asked: HashSet<_> = records.operations.iter().map(|operation| &*operation.secret).collect();
+    found.extend(records.jobs.iter().flat_map(|job| of_job(job, executed, &records.effects)));
+    let calls = records.operations.iter().map(|operation| &*operation.secret);
+    let asked: HashSet<_> = calls.chain(records.jobs.iter().map(|job| &*job.secret)).collect();
     let unasked = executed.keys().filter(|secret| !asked.contains(secret.as_str()));
     found.extend(unasked.map(|secret| Violation::Unasked(secret.clone())));
     found.extend(records.crashes.iter().cloned().map(Violation::Crashed));
@@ -75,6 +84,9 @@ fn of_call(operation: &Operation, executed: &Executed) -> Vec<Violation> {
     if answers == 0 && rule.must_be_answered {
         found.push(Violation::Lost(text()));
     }
+    if operation.kind == Kind::Keyed && answers == 0 && !operation.is_lost() && !operation.is_kept() {
+        found.push(Violation::Undecided(text()));
+    }
     if answers > 0 && count == 0 {
         found.push(Violation::Invented(text()));
     }
@@ -93,6 +105,35 @@ fn of_call(operation: &Operation, executed: &Executed) -> Vec<Violation> {
         if answers == 0 && operation.is_calm {
             found.push(Violation::NotAccepted(text()));
         }
+    }
+    found
+}
+
+fn of_job(job: &Submitted, executed: &Executed, effects: &Effects) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let text = || format!("{job:?}");
+    let done_by = effects.get(&job.secret);
+    let times = done_by.map_or(0, HashSet::len);
+    if times > 1 {
+        found.push(Violation::RanTwice(text(), times));
+    }
+    if job.ids.iter().collect::<HashSet<_>>().len() > 1 {
+        found.push(Violation::TwoJobs(text()));
+    }
+    let Some(id) = job.ids.first() else { return found };
+    if !executed.contains_key(&job.secret) {
+        found.push(Violation::Lost(text()));
+    }
+    match &job.end {
+        Some(end) if end.state == "done" => {
+            if end.result.as_ref() != Some(&job.secret) {
+                found.push(Violation::WrongAnswer(text()));
+            }
+            if !done_by.is_some_and(|ids| ids.contains(id)) {
+                found.push(Violation::Invented(text()));
+            }
+        }
+        _ => found.push(Violation::NotDone(text())),
     }
     found
 }
@@ -155,6 +196,8 @@ fn around(seen: &[Seen], at: usize) -> &[Seen] {
 mod tests {
     use super::*;
 
+    use super::super::history::{ANSWER_LOST, End};
+
     const S: &str = "s";
 
     fn call(kind: Kind, outcomes: &[Outcome]) -> Operation {
@@ -172,6 +215,15 @@ mod tests {
 
     fn unknown() -> Outcome {
         Outcome::Unknown("timed out".to_owned())
+    }
+
+    fn lost() -> Outcome {
+        Outcome::Unknown(format!("the call may have run, but {ANSWER_LOST}"))
+    }
+
+    /// An error of a gateway.
+    fn stopped() -> Outcome {
+        Outcome::Unknown("Rejected(-32006)".to_owned())
     }
 
     fn refused() -> Outcome {
@@ -195,7 +247,9 @@ mod tests {
         assert_eq!(names(call(Kind::Once, &[unknown()]), 0), none);
         assert_eq!(names(call(Kind::Once, &[unsent()]), 0), none);
         assert_eq!(names(call(Kind::Keyed, &[unknown(), unsent(), answered(S), answered(S)]), 1), none);
-        assert_eq!(names(call(Kind::Keyed, &[unknown(), unknown()]), 1), none);
+        assert_eq!(names(call(Kind::Keyed, &[unknown(), lost()]), 1), none);
+        assert_eq!(names(call(Kind::Keyed, &[unsent(), lost()]), 0), none);
+        assert_eq!(names(call(Kind::Keyed, &[stopped(), stopped(), stopped()]), 1), none);
         assert_eq!(names(call(Kind::Signed, &[refused(), answered(S)]), 1), none);
         assert_eq!(names(call(Kind::Signed, &[refused(), unknown()]), 0), none);
     }
@@ -212,6 +266,11 @@ mod tests {
         assert_eq!(names(call(Kind::Once, &[refused()]), 0), ["Unexplained"]);
         assert_eq!(names(call(Kind::Keyed, &[unknown(), answered(S)]), 2), ["RanTwice"]);
         assert_eq!(names(call(Kind::Keyed, &[answered(S), answered("t")]), 1), ["WrongAnswer"]);
+        assert_eq!(names(call(Kind::Keyed, &[unknown(), unknown()]), 1), ["Undecided"]);
+        assert_eq!(names(call(Kind::Keyed, &[lost(), unknown()]), 1), ["Undecided"]);
+        assert_eq!(names(call(Kind::Keyed, &[unsent()]), 0), ["Undecided"]);
+        assert_eq!(names(call(Kind::Keyed, &[unknown(), unknown(), unknown()]), 1), ["Undecided"]);
+        assert_eq!(names(call(Kind::Keyed, &[stopped(), unsent(), stopped(), stopped()]), 1), ["Undecided"]);
         assert_eq!(names(call(Kind::Signed, &[answered(S), answered(S)]), 2), ["RanTwice", "AcceptedTwice"]);
         let calm = Operation { is_calm: true, ..call(Kind::Signed, &[refused(), refused()]) };
         assert_eq!(names(calm, 0), ["NotAccepted"]);
@@ -223,6 +282,36 @@ mod tests {
         let executed = Executed::from([(S.to_owned(), 1)]);
         let expected = [Violation::Unasked(S.to_owned()), Violation::Crashed("worker 1".to_owned())];
         assert_eq!(violations(&records, &executed), expected);
+    }
+
+    /// The names of what is found about a job that was accepted under these names, ended so, was executed so often, and took effect as these jobs.
+    fn job(ids: &[&str], end: Option<(&str, &str)>, count: usize, effects: &[&str]) -> Vec<String> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let end = end.map(|(state, text)| End { state: state.to_owned(), result: Some(text.to_owned()) });
+        let job = Submitted { secret: S.to_owned(), ids: owned(ids), end };
+        let effects = Effects::from([(S.to_owned(), owned(effects).into_iter().collect())]);
+        let records = Records { jobs: vec![job], effects, ..Records::default() };
+        let executed = if count > 0 { Executed::from([(S.to_owned(), count)]) } else { Executed::new() };
+        let name = |violation: Violation| format!("{violation:?}").split('(').next().unwrap().to_owned();
+        violations(&records, &executed).into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_job_that_was_accepted_is_executed_and_done_and_takes_effect_once() {
+        let (none, done): ([&str; 0], _) = ([], Some(("done", S)));
+        assert_eq!(job(&["a"], done, 1, &["a"]), none);
+        assert_eq!(job(&["a", "a"], done, 3, &["a"]), none);
+        assert_eq!(job(&[], None, 0, &[]), none);
+        assert_eq!(job(&[], None, 1, &["a"]), none);
+        assert_eq!(job(&["a"], None, 0, &[]), ["Lost", "NotDone"]);
+        assert_eq!(job(&["a"], None, 1, &["a"]), ["NotDone"]);
+        assert_eq!(job(&["a"], Some(("running", S)), 2, &[]), ["NotDone"]);
+        assert_eq!(job(&["a"], Some(("dead", S)), 5, &[]), ["NotDone"]);
+        assert_eq!(job(&["a"], Some(("done", "t")), 1, &["a"]), ["WrongAnswer"]);
+        assert_eq!(job(&["a"], done, 1, &[]), ["Invented"]);
+        assert_eq!(job(&["a", "b"], done, 2, &["a"]), ["TwoJobs"]);
+        assert_eq!(job(&["a"], done, 2, &["a", "b"]), ["RanTwice"]);
+        assert_eq!(job(&[], None, 2, &["a", "b"]), ["RanTwice"]);
     }
 
     /// The names of what is found in what a reader saw.

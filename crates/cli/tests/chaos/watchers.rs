@@ -15,8 +15,8 @@ use super::history::{History, Seen, Watched};
 
 const WATCHERS: u64 = 6;
 
-/// A worker that was lost is noticed after 15 s, and its gateway may be paused for as long again.
-const SILENCE: Duration = Duration::from_secs(40);
+/// A worker that was lost is noticed after 15 s, and a gateway may be paused for 25 s at any time.
+const SILENCE: Duration = Duration::from_secs(70);
 
 /// How many items are read of one subscription.
 const ITEMS: usize = 2000;

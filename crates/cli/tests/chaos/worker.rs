@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream;
+use switchboard::jobs::{Job, Jobs, JobsOptions};
 use switchboard::server::Server;
-use switchboard::{ErrorObject, Limits, Method, Router, Settings};
+use switchboard::store::{JetStream, JetStreamOptions};
+use switchboard::{Context, Engine, ErrorObject, Layer as _, Limits, Method, Router, Settings};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
-use super::history::{Executed, Kind};
+use super::MS;
+use super::history::{Effects, Executed, Kind};
 use super::process;
 
 /// How long a worker that stops finishes its calls: less than some of them take.
@@ -20,23 +24,50 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// How long a subscription waits between two items.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// How many jobs it runs at once.
+const JOBS: usize = 4;
+
+/// How often a job is begun: more often than its workers may be killed.
+const ATTEMPTS: u32 = 50;
+
+/// After this time in silence a worker has lost its jobs. Those that are paused are lost, too.
+const LOST: Duration = Duration::from_secs(1);
+
 /// Where it serves, and where it notes what it executes.
 pub(crate) struct Setup {
-    pub(crate) url: String,
+    /// Host and port of the broker.
+    pub(crate) broker: String,
+    /// How many brokers keep its jobs.
+    pub(crate) replicas: usize,
+    /// A file with what it begins.
     pub(crate) record: PathBuf,
+    /// A folder with a file for each job that took effect, which all workers share.
+    pub(crate) effects: PathBuf,
 }
 
-const URL: &str = "CHAOS_WORKER_URL";
-const RECORD: &str = "CHAOS_WORKER_RECORD";
+/// The service of all workers.
+pub(crate) const SERVICE: &str = "chaos";
+
+const VARIABLE: &str = "CHAOS_WORKER";
 
 impl Setup {
     /// The setup of this process, if it is a worker.
     pub(crate) fn from_environment() -> Option<Setup> {
-        Some(Setup { url: std::env::var(URL).ok()?, record: std::env::var_os(RECORD)?.into() })
+        let text = std::env::var(VARIABLE).ok()?;
+        let parts: Vec<&str> = text.split('\n').collect();
+        let [broker, replicas, record, effects] = parts[..] else { return None };
+        Some(Setup {
+            broker: broker.to_owned(),
+            replicas: replicas.parse().unwrap(),
+            record: record.into(),
+            effects: effects.into(),
+        })
     }
 
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        vec![(URL.to_owned(), self.url.clone()), (RECORD.to_owned(), self.record.display().to_string())]
+        let Setup { broker, replicas, record, effects } = self;
+        let text = format!("{broker}\n{replicas}\n{}\n{}", record.display(), effects.display());
+        vec![(VARIABLE.to_owned(), text)]
     }
 
     /// How to start it: this program, as the test that is none.
@@ -57,28 +88,69 @@ pub(crate) fn executed<'a>(records: impl Iterator<Item = &'a PathBuf>) -> Execut
     executed
 }
 
+/// The jobs that took effect, according to this folder.
+pub(crate) fn effects(folder: &PathBuf) -> Effects {
+    let mut effects = Effects::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let (secret, id) = name.split_once('~').unwrap();
+        effects.entry(secret.to_owned()).or_default().insert(id.to_owned());
+    }
+    effects
+}
+
 /// Serves until SIGTERM.
 pub(crate) fn run(setup: &Setup) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.unwrap().block_on(async {
-        let limits = Limits::default().with_drain_time(DRAIN);
-        let mut server =
-            Server::new(router(&setup.record)).with_settings(Settings::default().with_limits(limits));
         let mut terminated = signal(SignalKind::terminate()).unwrap();
-        if let Err(error) = server.listen(&setup.url).await {
+        let settings = Settings::default().with_limits(Limits::default().with_drain_time(DRAIN));
+        let jobs = tokio::select! {
+            jobs = opened(setup) => jobs,
+            _ = terminated.recv() => return,
+        };
+        let service = jobs.layer(Arc::new(router(setup)));
+        let engine = Engine::new(Arc::clone(&service), settings.clone());
+        let mut server = Server::new(service).with_settings(settings);
+        if let Err(error) = server.listen(&format!("nats://{}/{SERVICE}", setup.broker)).await {
             eprintln!("{error}");
             std::process::exit(2);
         }
-        let handle = server.handle();
+        let (handle, (stop, mut stopping)) = (server.handle(), watch::channel(false));
         let serving = tokio::spawn(server.serve());
+        let working = tokio::spawn(async move {
+            let stopping = async move { drop(stopping.wait_for(|stop| *stop).await) };
+            jobs.work(&engine, JOBS, stopping, DRAIN).await;
+        });
         terminated.recv().await;
         handle.shutdown();
+        stop.send_replace(true);
         serving.await.unwrap();
+        working.await.unwrap();
     });
 }
 
-fn router(record: &PathBuf) -> Router {
-    let record = Arc::new(process::file(record));
+/// The queue, as soon as the brokers have one.
+async fn opened(setup: &Setup) -> Jobs {
+    loop {
+        match open(setup).await {
+            Ok(jobs) => return jobs,
+            Err(error) => eprintln!("{error}"),
+        }
+        tokio::time::sleep_until(tokio::time::Instant::now() + 100 * MS).await;
+    }
+}
+
+async fn open(setup: &Setup) -> Result<Jobs, switchboard::store::StoreError> {
+    let options = JetStreamOptions::new(format!("nats://{}", setup.broker)).with_replicas(setup.replicas);
+    let options = options.with_timeout(Duration::from_secs(2));
+    let jobs =
+        JobsOptions::default().with_attempts(ATTEMPTS).with_lost_after(LOST).with_retry_delay(100 * MS);
+    Jobs::open(&JetStream::connect(options).await?, SERVICE, jobs).await
+}
+
+fn router(setup: &Setup) -> Router {
+    let record = Arc::new(process::file(&setup.record));
     let mut router = Router::builder().add(Method::stream("ticks", |(secret,): (String,), _| {
         stream::unfold(0_u64, move |number| {
             let item = (secret.clone(), number);
@@ -99,6 +171,20 @@ fn router(record: &PathBuf) -> Router {
                     tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_millis(millis))
                         .await;
                 }
+                Ok::<_, ErrorObject>(secret)
+            }
+        });
+    }
+    for kind in [Kind::Job, Kind::KeyedJob] {
+        let (record, folder) = (Arc::clone(&record), setup.effects.clone());
+        router = router.async_method(kind.method(), move |(secret, millis): (String, u64), cx: Context| {
+            let (record, folder) = (Arc::clone(&record), folder.clone());
+            async move {
+                note(&record, &secret);
+                tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_millis(millis)).await;
+                let job = cx.get::<Job>().ok_or_else(|| ErrorObject::invalid_request("not a job"))?;
+                // It is the same for each attempt, so the effect is there once.
+                File::create(folder.join(format!("{secret}~{}", job.id))).unwrap();
                 Ok::<_, ErrorObject>(secret)
             }
         });

@@ -54,6 +54,8 @@ mod mcp_gateways;
 #[cfg(target_os = "linux")]
 mod memory;
 mod nats;
+#[cfg(unix)]
+mod nats_credentials;
 mod notify;
 mod program;
 #[cfg(unix)]
@@ -72,6 +74,8 @@ mod replacing;
 mod replay;
 #[cfg(unix)]
 mod replaying;
+#[cfg(unix)]
+mod rolling;
 mod serve;
 #[cfg(unix)]
 mod shared_store;

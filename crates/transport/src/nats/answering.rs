@@ -1,5 +1,6 @@
 //! Answering one call in parts.
 
+use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::inbox::{Opened, is_unheard};
 use super::link::Link;
-use super::part::{Control, Kind, WINDOW, part_headers};
+use super::part::{Control, Kind, WINDOW, WINDOW_BYTES, part_headers};
 use super::worker::{Stage, whole};
 
 /// How long a call may take before its caller gets a message that it was accepted.
@@ -48,6 +49,32 @@ pub(super) struct Answering {
     next: u64,
     /// Parts with smaller numbers may be sent.
     allowed: u64,
+    ahead: Ahead,
+}
+
+/// What was sent, and may not have been read yet.
+#[derive(Default)]
+struct Ahead {
+    /// The numbers of parts, and how many bytes each has.
+    parts: VecDeque<(u64, usize)>,
+    bytes: usize,
+}
+
+impl Ahead {
+    fn sent(&mut self, number: u64, bytes: usize) {
+        self.parts.push_back((number, bytes));
+        self.bytes += bytes;
+    }
+
+    /// All parts before this number were read.
+    fn read(&mut self, until: u64) {
+        while let Some(&(number, bytes)) = self.parts.front()
+            && number < until
+        {
+            self.parts.pop_front();
+            self.bytes -= bytes;
+        }
+    }
 }
 
 /// What happens next to a call.
@@ -71,7 +98,18 @@ impl Answering {
         outputs: Outputs,
         to: Subject,
     ) -> Answering {
-        Answering { link, engine, cx, outputs, to, control: None, unheard: None, next: 0, allowed: WINDOW }
+        Answering {
+            link,
+            engine,
+            cx,
+            outputs,
+            to,
+            control: None,
+            unheard: None,
+            next: 0,
+            allowed: WINDOW,
+            ahead: Ahead::default(),
+        }
     }
 
     /// Answers the call to its end, or until the worker stops.
@@ -88,7 +126,7 @@ impl Answering {
         let mut silence = Box::pin(tokio::time::sleep(BEAT));
         let mut stalled = Instant::now();
         loop {
-            if self.next < self.allowed {
+            if self.may_send() {
                 stalled = Instant::now();
             } else if stalled.elapsed() >= send_time {
                 tracing::debug!("ended a stream whose reader takes nothing (limits.send_time)");
@@ -141,7 +179,12 @@ impl Answering {
         if ends {
             self.outputs.interrupt(&ErrorObject::stopped());
             self.allowed = self.allowed.max(self.next + LAST);
+            self.ahead = Ahead::default();
         }
+    }
+
+    fn may_send(&self) -> bool {
+        self.next < self.allowed && self.ahead.bytes < WINDOW_BYTES
     }
 
     fn poll_event(&mut self, silence: Pin<&mut Sleep>, cx: &mut Poller<'_>) -> Poll<Event> {
@@ -150,7 +193,7 @@ impl Answering {
         {
             return Poll::Ready(message.map_or(Event::Lost, Event::Control));
         }
-        if self.next < self.allowed
+        if self.may_send()
             && let Poll::Ready(output) = Pin::new(&mut self.outputs).poll_next(cx)
         {
             return Poll::Ready(output.map_or(Event::Finished, Event::Output));
@@ -169,7 +212,10 @@ impl Answering {
         match Control::read(message.headers.as_ref()) {
             Some(Control::Cancel) => return true,
             // Never more than a window ahead, whatever the caller says.
-            Some(Control::Credit(upto)) => self.allowed = self.allowed.max(upto.min(self.next + WINDOW)),
+            Some(Control::Credit(upto)) => {
+                self.allowed = self.allowed.max(upto.min(self.next + WINDOW));
+                self.ahead.read(upto.saturating_sub(WINDOW));
+            }
             Some(Control::Response) => self.respond(message.payload),
             None => tracing::debug!("dropped an unknown control message"),
         }
@@ -194,6 +240,7 @@ impl Answering {
 
     async fn send(&mut self, kind: Kind, body: Bytes) {
         let headers = part_headers(self.next, kind);
+        self.ahead.sent(self.next, body.len());
         self.next += 1;
         self.publish(body, Some(headers), self.controlled()).await;
     }

@@ -15,8 +15,8 @@ use crate::dial::DialError;
 use crate::raw::Raw;
 use crate::server::{BoxFuture, ListenError, Listener};
 
-/// How long a worker waits for the broker when it starts.
-const CONNECTING: Duration = Duration::from_secs(10);
+/// How long a worker waits for the broker.
+pub(super) const CONNECTING: Duration = Duration::from_secs(10);
 
 /// Calls over a NATS server.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Carrier for NatsCarrier {
     ) -> BoxFuture<'static, Result<Box<dyn Listener>, ListenError>> {
         let _ = setup;
         Box::pin(async move {
-            let link = Link::open(Address::of(&url)?, CONNECTING).await;
+            let link = Link::open_renewed(Address::of(&url)?, CONNECTING).await;
             let link = link.map_err(|error| ListenError::Broker(error.text))?;
             let failed = |text: String| ListenError::Broker(format!("cannot serve {}: {text}", link.address));
             let subscription = worker::subscribe(&link).await.map_err(failed)?;

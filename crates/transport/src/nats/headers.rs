@@ -5,7 +5,8 @@ use async_nats::header::{HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use bytes::Bytes;
-use switchboard_core::Metadata;
+use switchboard_core::codec::{self, Incoming, Message, ResponseOutcome};
+use switchboard_core::{Code, Metadata, Settings};
 
 /// The end of a name whose value is base64, because it is not plain text.
 const BINARY: &str = "-bin";
@@ -56,6 +57,21 @@ pub(super) fn add(headers: &mut HeaderMap, metadata: &Metadata) {
             Err(_) => tracing::debug!(name, "skipped metadata whose name is not a valid header"),
         }
     }
+}
+
+/// The headers by which tools of NATS know that a response is an error.
+pub(super) fn of_error(code: Code, response: &Bytes) -> HeaderMap {
+    let text = match codec::decode(response, &Settings::default()) {
+        Ok(Incoming::Single(Message::Response(response))) => match response.outcome {
+            ResponseOutcome::Error(error) => error.message.replace(char::is_control, " "),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    let mut headers = HeaderMap::new();
+    headers.insert("Nats-Service-Error-Code", code.to_string());
+    headers.insert("Nats-Service-Error", text);
+    headers
 }
 
 /// Whether a header, in lower case, belongs to NATS or to this transport.

@@ -2,6 +2,7 @@
 
 use std::future::Future as _;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 
 use super::caller::Waiting;
-use super::part::{Control, Kind, WINDOW, read_part};
+use super::inbox::Mailbox;
+use super::part::{Control, Kind, WINDOW, WINDOW_BYTES, read_part};
 use crate::parts::{Next, Notifications, Source};
 
 /// How long a worker may be silent: three beats.
@@ -31,8 +33,9 @@ pub(super) struct Parts {
     expected: u64,
     /// Parts with smaller numbers may be sent.
     granted: u64,
-    /// A message that arrived, and is looked at next.
-    held: Option<Message>,
+    /// How many bytes were read since then.
+    read: usize,
+    arrivals: Arrivals,
     /// A notification that is being handled. Later parts wait for it.
     handling: Option<ReplyFuture>,
     has_answered: bool,
@@ -40,31 +43,26 @@ pub(super) struct Parts {
     has_ended: bool,
     /// Calls of the handler to its caller.
     answering: JoinSet<()>,
+}
+
+/// The messages of an answer, as long as its worker is there.
+struct Arrivals {
+    mailbox: Arc<Mailbox>,
+    /// A message that arrived, and is looked at next.
+    held: Option<Message>,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Parts {
-    pub(super) fn new(waiting: Waiting, first: Message, notifications: Notifications) -> Parts {
-        Parts {
-            waiting,
-            notifications,
-            expected: 0,
-            granted: WINDOW,
-            held: Some(first),
-            handling: None,
-            has_answered: false,
-            is_stream: false,
-            has_ended: false,
-            answering: JoinSet::new(),
-            timer: Box::pin(tokio::time::sleep(SILENCE)),
-        }
+impl Arrivals {
+    fn new(mailbox: Arc<Mailbox>, first: Message) -> Arrivals {
+        Arrivals { mailbox, held: Some(first), timer: Box::pin(tokio::time::sleep(SILENCE)) }
     }
 
-    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
         if let Some(message) = self.held.take() {
             return Poll::Ready(Ok(message));
         }
-        match self.waiting.opened.mailbox.poll_next(cx) {
+        match self.mailbox.poll_next(cx) {
             Poll::Ready(Ok(message)) => {
                 self.timer.as_mut().reset(Instant::now() + SILENCE);
                 Poll::Ready(Ok(message))
@@ -74,6 +72,25 @@ impl Parts {
                 let why = format!("the worker was lost: it sent nothing for {} s", SILENCE.as_secs());
                 Err(CallError::Closed(why.into()))
             }),
+        }
+    }
+}
+
+impl Parts {
+    pub(super) fn new(waiting: Waiting, first: Message, notifications: Notifications) -> Parts {
+        let arrivals = Arrivals::new(Arc::clone(&waiting.opened.mailbox), first);
+        Parts {
+            waiting,
+            notifications,
+            expected: 0,
+            granted: WINDOW,
+            read: 0,
+            arrivals,
+            handling: None,
+            has_answered: false,
+            is_stream: false,
+            has_ended: false,
+            answering: JoinSet::new(),
         }
     }
 
@@ -98,10 +115,11 @@ impl Parts {
         let lost = next - self.expected;
         if lost > 0 && self.is_stream {
             self.expected = next;
-            self.held = Some(message);
+            self.arrivals.held = Some(message);
             return Ok(Some(Next::Gap(gap(lost))));
         }
         self.expected = if kind == Kind::Beat { next } else { number.saturating_add(1) };
+        self.read += message.payload.len();
         self.grant(kind == Kind::Beat);
         match kind {
             Kind::Accepted | Kind::Beat => Ok(None),
@@ -135,9 +153,12 @@ impl Parts {
         Err(CallError::Closed("the answer ended without a response: a part of it was lost".into()))
     }
 
-    /// Allows more parts when half of them were read. `again` repeats what may have been lost.
+    /// Allows more parts when half of them, or half of the bytes, were read. `again` repeats what may have been lost.
     fn grant(&mut self, again: bool) {
-        if again || self.expected.saturating_add(WINDOW / 2) > self.granted {
+        let is_half =
+            self.expected.saturating_add(WINDOW / 2) > self.granted || self.read >= WINDOW_BYTES / 2;
+        if again || is_half {
+            self.read = 0;
             self.granted = self.expected.saturating_add(WINDOW);
             self.waiting.tell(Control::Credit(self.granted));
         }
@@ -187,7 +208,7 @@ impl Source for Parts {
             if self.has_ended {
                 return Poll::Ready(self.end());
             }
-            let message = ready!(self.poll_message(cx))?;
+            let message = ready!(self.arrivals.poll_next(cx))?;
             if let Some(next) = self.take(message)? {
                 return Poll::Ready(Ok(next));
             }
@@ -204,4 +225,46 @@ fn gap(lost: u64) -> Gap {
     let mut gap = Gap::reconnected();
     gap.lost = Some(lost);
     gap
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use switchboard_core::{Code, ErrorObject};
+
+    use super::super::inbox::Inbox;
+    use super::*;
+
+    fn message(subject: &async_nats::Subject) -> Message {
+        Message {
+            subject: subject.clone(),
+            reply: None,
+            payload: Bytes::new(),
+            headers: None,
+            status: None,
+            description: None,
+            length: 0,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_that_is_silent_for_three_beats_is_lost() {
+        let inbox = Inbox::new("_INBOX.x.".to_owned());
+        let opened = inbox.open("~", "math.slow".into());
+        let mut arrivals = Arrivals::new(Arc::clone(&opened.mailbox), message(&opened.subject));
+        let mut next = async || poll_fn(|cx| arrivals.poll_next(cx)).await;
+        assert!(next().await.is_ok());
+        // Beats keep it alive, however late each is.
+        for _ in 0..3 {
+            tokio::time::advance(SILENCE - Duration::from_millis(1)).await;
+            assert!(inbox.deliver(message(&opened.subject)).is_none());
+            assert!(next().await.is_ok());
+        }
+        let begun = Instant::now();
+        let lost = next().await.unwrap_err();
+        assert!(matches!(&lost, CallError::Closed(why) if why.contains("was lost")), "{lost:?}");
+        assert_eq!(begun.elapsed(), SILENCE);
+        assert_eq!(ErrorObject::from(lost).code, Code::UPSTREAM_FAILED);
+    }
 }

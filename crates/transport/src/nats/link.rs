@@ -1,33 +1,24 @@
 //! The connection to a broker, and the inbox of what arrives over it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_nats::client::traits::Publisher as _;
 use async_nats::connection::State;
 use async_nats::{
-    Client, ConnectErrorKind, Event, Message, ServerError, Subject, client::PublishErrorKind,
-    message::OutboundMessage,
+    Client, ConnectOptions, Message, ServerAddr, Subject, client::PublishErrorKind, message::OutboundMessage,
 };
-use futures_util::{FutureExt as _, StreamExt as _};
+use futures_util::FutureExt as _;
 use switchboard_core::{CallError, ErrorObject};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::address::Address;
 use super::auth;
+use super::connection::{Connection, Events};
 use super::inbox::Inbox;
-use super::incoming::INBOXES;
-use super::part::Control;
-use super::subject;
 use super::token::Tokens;
-
-/// How long a reconnect waits at most after a failed attempt.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-
-/// How often the client asks whether the broker is there. It gives up when the third question has no answer.
-const PING: Duration = Duration::from_secs(5);
 
 /// How long the broker may take to return a message.
 const ROUND_TRIP: Duration = Duration::from_secs(5);
@@ -35,16 +26,17 @@ const ROUND_TRIP: Duration = Duration::from_secs(5);
 /// How long a refusal of the broker may take from its connection to us.
 const REFUSAL: Duration = Duration::from_millis(50);
 
-/// A connection to a broker. It reconnects until it is dropped.
+/// How long an answer waits until its worker has reconnected. After that its caller has given the worker up.
+const LATEST: Duration = Duration::from_secs(10);
+
+/// A connection to a broker, which is made again when it is lost.
 pub(super) struct Link {
-    pub(super) client: Client,
+    connection: ArcSwap<Connection>,
     pub(super) address: Address,
     pub(super) inbox: Arc<Inbox>,
-    /// When it reconnected, if it did.
-    reconnected: watch::Sender<Option<Instant>>,
-    /// Why the broker refused a subscription, if it did.
-    refusal: Arc<OnceLock<String>>,
-    receiving: JoinHandle<()>,
+    events: Arc<Events>,
+    /// Whether its owner makes the connection again. Otherwise the client does.
+    is_renewed: bool,
 }
 
 /// Why connecting failed, and whether another attempt would fail as well.
@@ -54,72 +46,52 @@ pub(super) struct NotConnected {
 }
 
 impl Link {
-    /// Connects, and subscribes to the inbox.
+    /// Connects, and subscribes to the inbox. It reconnects by itself, until it is dropped.
     pub(super) async fn open(address: Address, connect_time: Duration) -> Result<Arc<Link>, NotConnected> {
-        let permanent = |text: String| NotConnected { text, is_permanent: true };
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let (options, user) = auth::from_environment(variable).map_err(permanent)?;
+        let (options, user) = credentials()?;
         let inbox = Inbox::new(inbox_prefix(user.as_deref()));
-        let (reconnected, refusal) = (watch::Sender::new(None), Arc::default());
-        let events = Events {
-            inbox: Arc::clone(&inbox),
-            reconnected: reconnected.clone(),
-            refusal: Arc::clone(&refusal),
-            connected: OnceLock::new(),
-            broker: address.broker.clone(),
-        };
-        let events = Arc::new(events);
-        let pause = |attempts: usize| {
-            LONGEST_PAUSE
-                .min(Duration::from_millis(20) * u32::try_from(attempts).unwrap_or(u32::MAX).min(100))
-        };
-        let options = options
-            .name("switchboard")
-            .require_tls(address.is_secure)
-            .connection_timeout(connect_time)
-            .ping_interval(PING)
-            .reconnect_delay_callback(pause)
-            // We make the subjects, and a broker would refuse others.
-            .skip_subject_validation(true)
-            .event_callback(move |event| {
-                events.take(&event);
-                std::future::ready(())
-            });
-        let broker = format!("{}://{}", if address.is_secure { "tls" } else { "nats" }, address.broker);
-        let connecting = tokio::time::timeout(connect_time, options.connect(broker));
-        let failed = |text: String, is_permanent: bool| NotConnected {
-            text: format!("cannot connect to the NATS server at {}: {text}", address.broker),
-            is_permanent,
-        };
-        let client = match connecting.await {
-            Ok(Ok(client)) => client,
-            Ok(Err(error)) => {
-                let is_refused = matches!(
-                    error.kind(),
-                    ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation
-                );
-                let advice = if is_refused { format!("; {}", auth::advice()) } else { String::new() };
-                return Err(failed(format!("{error}{advice}"), is_refused));
-            }
-            Err(_) => return Err(failed(format!("no answer within {connect_time:?}"), false)),
-        };
-        let subscribed = client.subscribe(inbox.pattern()).await;
-        let mut messages = subscribed.map_err(|error| failed(error.to_string(), false))?;
-        let (table, sender) = (Arc::clone(&inbox), client.clone());
-        let receiving = tokio::spawn(async move {
-            while let Some(message) = messages.next().await {
-                let Some(late) = table.deliver(message) else { continue };
-                if let Some(worker) = late.reply.filter(|worker| worker.starts_with(INBOXES)) {
-                    drop(sender.publish_with_headers(worker, Control::Cancel.headers(), "".into()).await);
-                }
-            }
-        });
-        Ok(Arc::new(Link { client, address, inbox, reconnected, refusal, receiving }))
+        let events = Events::new(Arc::clone(&inbox), address.broker.clone());
+        let servers = servers(&address)?;
+        let connection = Connection::open(options, &address, servers, &events, connect_time).await?;
+        let connection = ArcSwap::from_pointee(connection);
+        Ok(Arc::new(Link { connection, address, inbox, events, is_renewed: false }))
+    }
+
+    /// Connects, and subscribes to the inbox. When the connection is lost its subscriptions end, and [`renew`](Link::renew) makes another one: so
+    /// the messages that one of them has received are those that the broker has sent over this connection.
+    pub(super) async fn open_renewed(
+        address: Address,
+        connect_time: Duration,
+    ) -> Result<Arc<Link>, NotConnected> {
+        let (options, user) = credentials()?;
+        let inbox = Inbox::new(inbox_prefix(user.as_deref()));
+        let events = Events::new(Arc::clone(&inbox), address.broker.clone());
+        let servers = servers(&address)?;
+        let connection = Connection::open_once(options, &address, servers, &events, connect_time).await?;
+        let connection = ArcSwap::from_pointee(connection);
+        Ok(Arc::new(Link { connection, address, inbox, events, is_renewed: true }))
+    }
+
+    /// Connects again, with the same inbox.
+    pub(super) async fn renew(&self, connect_time: Duration) -> Result<(), NotConnected> {
+        // What the environment names may have changed.
+        let (options, _) = credentials()?;
+        let servers = self.connection.load().servers.clone();
+        let connection =
+            Connection::open_once(options, &self.address, servers, &self.events, connect_time).await?;
+        self.connection.store(Arc::new(connection));
+        self.events.reconnected.send_replace(Some(Instant::now()));
+        Ok(())
+    }
+
+    /// The client of the broker, as it is connected now.
+    pub(super) fn client(&self) -> Client {
+        self.connection.load().client.clone()
     }
 
     /// Fails while disconnected: the client would queue the message and send it too late.
     pub(super) fn check(&self) -> Result<(), CallError> {
-        match self.client.connection_state() {
+        match self.connection.load().client.connection_state() {
             State::Connected => Ok(()),
             State::Pending | State::Disconnected => {
                 let text = format!("not connected to the NATS server at {}", self.address.broker);
@@ -128,26 +100,19 @@ impl Link {
         }
     }
 
-    /// Whether it was connected more than once.
-    pub(super) fn has_reconnected(&self) -> bool {
-        self.last_reconnect().is_some()
-    }
-
     /// Waits until it is connected, or until this time.
     pub(super) async fn connected(&self, until: Instant) {
         let mut reconnects = self.reconnects();
-        if self.check().is_err() {
-            let _ = tokio::time::timeout_at(until, reconnects.changed()).await;
+        while self.check().is_err() {
+            if tokio::time::timeout_at(until, reconnects.changed()).await.is_err() {
+                return;
+            }
         }
-    }
-
-    fn last_reconnect(&self) -> Option<Instant> {
-        *self.reconnected.borrow()
     }
 
     /// Changes with each reconnect.
     pub(super) fn reconnects(&self) -> watch::Receiver<Option<Instant>> {
-        self.reconnected.subscribe()
+        self.events.reconnected.subscribe()
     }
 
     /// Queues a message, if there is room now. Gives it back otherwise.
@@ -156,7 +121,10 @@ impl Link {
         message: OutboundMessage,
     ) -> Result<Result<(), ErrorObject>, Box<OutboundMessage>> {
         let size = message.payload.len();
-        match self.client.publish_message(message.clone()).now_or_never() {
+        match self.connection.load().client.publish_message(message.clone()).now_or_never() {
+            Some(Err(error)) if self.is_renewed && error.kind() == PublishErrorKind::Send => {
+                Err(Box::new(message))
+            }
             Some(sent) => Ok(sent.map_err(|error| self.unsent(&error, size))),
             None => Err(Box::new(message)),
         }
@@ -165,7 +133,11 @@ impl Link {
     /// Queues a message as soon as there is room.
     pub(super) async fn publish(&self, message: OutboundMessage) -> Result<(), ErrorObject> {
         let size = message.payload.len();
-        self.client.publish_message(message).await.map_err(|error| self.unsent(&error, size))
+        if self.is_renewed && self.check().is_err() {
+            self.connected(Instant::now() + LATEST).await;
+        }
+        let connection = self.connection.load_full();
+        connection.client.publish_message(message).await.map_err(|error| self.unsent(&error, size))
     }
 
     /// Waits until the broker has accepted the subscriptions. What it says about the first message is known when the second is back.
@@ -173,7 +145,7 @@ impl Link {
         self.confirm("".into()).await.map_err(|error| error.to_string())?;
         // On a busy machine the refusal may take a little longer, and a worker that hears nothing must not start.
         tokio::time::sleep(REFUSAL).await;
-        self.refusal.get().map_or(Ok(()), |why| Err(why.clone()))
+        self.events.refusal.get().map_or(Ok(()), |why| Err(why.clone()))
     }
 
     /// Waits until the broker has seen everything that was sent before. An error if it refused something about this subject.
@@ -181,7 +153,7 @@ impl Link {
         let opened = self.inbox.open("", subject);
         // Errors of the broker take another way than messages, so one message is not enough.
         for _ in 0..2 {
-            let sent = self.client.publish(opened.subject.clone(), "".into()).await;
+            let sent = self.client().publish(opened.subject.clone(), "".into()).await;
             sent.map_err(|error| CallError::Unreachable(error.to_string().into()))?;
             let answered = tokio::time::timeout(ROUND_TRIP, opened.mailbox.next()).await;
             let late = format!("the broker did not answer within {ROUND_TRIP:?}");
@@ -204,7 +176,7 @@ impl Link {
 
     fn unsent(&self, error: &async_nats::PublishError, size: usize) -> ErrorObject {
         if error.kind() == PublishErrorKind::MaxPayloadExceeded {
-            let limit = self.client.max_payload();
+            let limit = self.client().max_payload();
             let text = format!(
                 "a message of {size} bytes exceeds the broker's limit of {limit} bytes (max_payload)"
             );
@@ -214,10 +186,20 @@ impl Link {
     }
 }
 
-impl Drop for Link {
-    fn drop(&mut self) {
-        self.receiving.abort();
-    }
+/// Options with the credentials of the environment, and their user.
+fn credentials() -> Result<(ConnectOptions, Option<String>), NotConnected> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    auth::from_environment(variable).map_err(permanent)
+}
+
+fn servers(address: &Address) -> Result<Vec<ServerAddr>, NotConnected> {
+    let scheme = if address.is_secure { "tls" } else { "nats" };
+    let server = format!("{scheme}://{}", address.broker).parse();
+    server.map(|server| vec![server]).map_err(|error: std::io::Error| permanent(error.to_string()))
+}
+
+fn permanent(text: String) -> NotConnected {
+    NotConnected { text, is_permanent: true }
 }
 
 /// Names a subscription for [`Link::confirm`], which takes the subject of messages otherwise: a client may be allowed one without the other.
@@ -232,63 +214,4 @@ fn inbox_prefix(user: Option<&str>) -> String {
     Tokens::default().next().write(&mut prefix);
     prefix.push('.');
     prefix
-}
-
-/// What happens to a connection.
-struct Events {
-    inbox: Arc<Inbox>,
-    reconnected: watch::Sender<Option<Instant>>,
-    refusal: Arc<OnceLock<String>>,
-    /// Set when it was connected for the first time.
-    connected: OnceLock<()>,
-    broker: String,
-}
-
-impl Events {
-    fn take(&self, event: &Event) {
-        match event {
-            Event::Connected if self.connected.set(()).is_err() => {
-                tracing::info!(broker = self.broker, "reconnected to the NATS server");
-                self.reconnected.send_replace(Some(Instant::now()));
-            }
-            Event::Disconnected => {
-                tracing::warn!(broker = self.broker, "lost the connection to the NATS server; reconnecting");
-                let why = format!("the connection to the NATS server at {} was lost", self.broker);
-                self.inbox.fail(&CallError::Closed(why.into()), false);
-            }
-            Event::Closed => {
-                let why = format!("the connection to the NATS server at {} ended", self.broker);
-                self.inbox.fail(&CallError::Closed(why.into()), true);
-            }
-            Event::ServerError(ServerError::Other(text)) => self.refused(text),
-            Event::SlowConsumer(_) => {
-                tracing::warn!(broker = self.broker, "messages were lost: too many were waiting");
-            }
-            _ => tracing::debug!(broker = self.broker, %event, "an event of the NATS server"),
-        }
-    }
-
-    /// The broker refused something. If it was a message of a call, the call ends. Without a subscription, no answer can arrive.
-    fn refused(&self, text: &str) {
-        tracing::warn!(broker = self.broker, error = text, "the NATS server refused something");
-        let lower = text.to_ascii_lowercase();
-        let subscription = "permissions violation for subscription to \"";
-        let topic = lower.find(subscription).and_then(|at| text[at + subscription.len()..].split('"').next());
-        if let Some(topic) = topic.filter(|topic| topic.starts_with(subject::TOPICS)) {
-            let detail = format!("the NATS server does not allow this client to subscribe to {topic}");
-            let error = CallError::Rejected(ErrorObject::unauthorized().with_detail(detail));
-            self.inbox.fail_sent_to(&subscription_to(topic), &error);
-        } else if lower.contains(subscription) && !lower.contains("\"$srv") {
-            let why = format!("the NATS server at {} refused a subscription: {text}", self.broker);
-            self.inbox.fail(&CallError::CannotConnect(why.clone().into()), true);
-            let _ = self.refusal.set(why);
-        }
-        let at = lower.find("permissions violation for publish to \"");
-        let subject = at.and_then(|at| text[at..].split('"').nth(1));
-        if let Some(subject) = subject {
-            let detail = format!("the NATS server does not allow this client to publish to {subject}");
-            let error = CallError::Rejected(ErrorObject::unauthorized().with_detail(detail));
-            self.inbox.fail_sent_to(subject, &error);
-        }
-    }
 }

@@ -20,7 +20,8 @@
 //! Streams, progress and calls that take longer than 100 ms are answered in parts: `accepted`, `stream`, `item`, `push`, `beat` and `end`, numbered
 //! from 0. Each has a reply subject, to which the caller may send control messages (`switchboard-control`): how many parts it is ready
 //! to read, that it gave up, and responses to calls of the handler, if the token starts with `!`. A worker that works in silence sends a `beat` every 5 s; after 15 s without
-//! one it counts as lost. A number that is missing is a [gap](switchboard_core::Gap).
+//! one it counts as lost. Before the caller has read any of them, it sends at most 256
+//! parts, or as many as reach 256 KiB; `credit N` says that all parts before N - 256 were read. A number that is missing is a [gap](switchboard_core::Gap).
 //!
 //! # Guarantees
 //!
@@ -40,6 +41,7 @@ mod bus;
 mod caller;
 mod carrier;
 mod checked;
+mod connection;
 mod headers;
 mod inbox;
 mod incoming;

@@ -14,8 +14,11 @@ pub(super) const CONTROL: &str = "switchboard-control";
 /// The header that says how many milliseconds a caller waits.
 pub(super) const TIMEOUT: &str = "switchboard-timeout-ms";
 
-/// How many parts may be sent before the caller allows more.
+/// How many parts may be sent before the caller allows more. It allows so many after the last one that it has read.
 pub(super) const WINDOW: u64 = 256;
+
+/// How many bytes of parts that the caller has not read may be sent, unless one part has more.
+pub(super) const WINDOW_BYTES: usize = 256 << 10;
 
 /// What a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

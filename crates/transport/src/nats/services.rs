@@ -20,6 +20,9 @@ const TYPES: &str = "io.nats.micro.v1.";
 /// The most endpoints that are listed, so that the list fits into a message.
 const ENDPOINTS: usize = 1000;
 
+/// The version of a service that does not tell its own.
+const UNKNOWN: &str = "0.0.0";
+
 /// How long the service may take to describe its methods.
 const DISCOVERY: Duration = Duration::from_secs(1);
 
@@ -32,6 +35,8 @@ pub(super) struct Services {
     counted: Arc<Counted>,
     /// Whether callers need no credentials to see the methods.
     is_open: bool,
+    /// The version of the service, as far as it describes itself.
+    version: Mutex<String>,
     /// When it started, as the API writes times.
     started: String,
 }
@@ -83,7 +88,8 @@ impl Services {
     ) -> Arc<Services> {
         let mut id = String::new();
         Tokens::default().next().write(&mut id);
-        Arc::new(Services { link, service, id, counted, is_open, started: now() })
+        let version = Mutex::new(UNKNOWN.to_owned());
+        Arc::new(Services { link, service, id, counted, is_open, version, started: now() })
     }
 
     /// Answers requests. Without permission for the subjects nothing arrives, and calls are served all the same.
@@ -93,7 +99,7 @@ impl Services {
         self.methods().await;
         let mut requests = futures_util::stream::SelectAll::new();
         for subject in subjects {
-            if let Ok(subscription) = self.link.client.subscribe(subject).await {
+            if let Ok(subscription) = self.link.client().subscribe(subject).await {
                 requests.push(subscription);
             }
         }
@@ -105,7 +111,7 @@ impl Services {
                 Some("STATS") => self.stats(),
                 _ => continue,
             };
-            drop(self.link.client.publish(reply, answer.as_bytes().to_vec().into()).await);
+            drop(self.link.client().publish(reply, answer.as_bytes().to_vec().into()).await);
         }
     }
 
@@ -116,7 +122,7 @@ impl Services {
             .text("type", &kind)
             .text("name", &self.link.address.service)
             .text("id", &self.id)
-            .text("version", "0.0.0")
+            .text("version", &self.version.lock().unwrap_or_else(PoisonError::into_inner))
             .object("metadata", metadata)
     }
 
@@ -161,21 +167,50 @@ impl Services {
         }
         let discovering = self.service.call(&Call::new("rpc.discover", None));
         let Ok(reply) = tokio::time::timeout(DISCOVERY, discovering).await else { return Vec::new() };
-        let names = match &reply.outcome {
-            Outcome::Value(document) => names(document).unwrap_or_default(),
-            _ => Vec::new(),
+        let described = match &reply.outcome {
+            Outcome::Value(document) => described(document).unwrap_or_default(),
+            _ => Described::default(),
         };
-        self.counted.only(&names);
-        names
+        self.counted.only(&described.methods);
+        let version = described.version.filter(|version| is_semantic(version));
+        *self.version.lock().unwrap_or_else(PoisonError::into_inner) =
+            version.unwrap_or_else(|| UNKNOWN.to_owned());
+        described.methods
     }
 }
 
-/// The names of the methods in an OpenRPC document.
-fn names(document: &Json) -> Option<Vec<String>> {
-    let document: BTreeMap<String, Json> = document.decode().ok()?;
-    let methods: Vec<BTreeMap<String, Json>> = document.get("methods")?.decode().ok()?;
+/// What an OpenRPC document says.
+#[derive(Default)]
+struct Described {
+    methods: Vec<String>,
+    version: Option<String>,
+}
+
+fn described(document: &Json) -> Option<Described> {
+    type Object = BTreeMap<String, Json>;
+    let document: Object = document.decode().ok()?;
+    let methods: Vec<Object> = document.get("methods")?.decode().ok()?;
     let names = methods.iter().filter_map(|method| method.get("name")?.decode().ok());
-    Some(names.take(ENDPOINTS).collect())
+    let info: Option<Object> = document.get("info").and_then(|info| info.decode().ok());
+    let version = info.and_then(|info| info.get("version")?.decode().ok());
+    Some(Described { methods: names.take(ENDPOINTS).collect(), version })
+}
+
+/// Whether tools of NATS accept it as a version: three numbers, and what may follow them.
+fn is_semantic(version: &str) -> bool {
+    let core = version.split(['-', '+']).next().unwrap_or_default();
+    let is_number = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_digit())
+            && (part == "0" || !part.starts_with('0'))
+    };
+    let rest = &version[core.len()..];
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+    core.split('.').count() == 3
+        && core.split('.').all(is_number)
+        && rest.len() != 1
+        && rest.len() <= 64
+        && rest.bytes().all(is_plain)
 }
 
 /// An object with the list of endpoints as its last member.
@@ -223,6 +258,17 @@ fn date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_has_three_numbers() {
+        for version in ["0.1.0", "10.20.30", "1.0.0-rc.1", "1.0.0+build", "0.0.0"] {
+            assert!(is_semantic(version), "{version}");
+        }
+        for version in ["", "1", "1.0", "1.0.0.0", "v1.0.0", "01.0.0", "1.0.0-", "1.0.0 ", "1..0", "1.0.0-\n"]
+        {
+            assert!(!is_semantic(version), "{version}");
+        }
+    }
 
     #[test]
     fn a_day_has_a_date() {

@@ -8,19 +8,21 @@ use async_nats::{HeaderMap, Message, Subject, Subscriber};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
 use switchboard_core::{
-    Arrival, Context, Delivery, Engine, ErrorObject, Exchange, First, Origin, Outputs, Session, Settings,
+    Answer, Arrival, Context, Delivery, Engine, ErrorObject, Exchange, First, Origin, Outputs, Session,
+    Settings,
 };
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::answering::Answering;
+use super::carrier::CONNECTING;
 use super::checked::{Checked, Refused, SentTo};
-use super::headers;
 use super::link::Link;
 use super::part::{Kind, TIMEOUT, part_headers};
 use super::services::{Counted, Services};
 use super::subject::{ANY, LONGEST};
+use super::{connection, headers};
 use crate::server::ConnectionPermit;
 
 /// How many more messages are taken when a worker stops: more than may be on their way. Then fewer, while nothing arrives.
@@ -85,15 +87,32 @@ enum Begun {
 /// Takes the calls of a service from its queue group.
 pub(super) async fn subscribe(link: &Link) -> Result<Subscriber, String> {
     let service = &link.address.service;
-    let subscribed = link.client.queue_subscribe(format!("{service}.>"), service.clone()).await;
+    let subscribed = link.client().queue_subscribe(format!("{service}.>"), service.clone()).await;
     subscribed.map_err(|error| error.to_string())
+}
+
+/// Makes the connection again, which may take many attempts, and subscribes.
+async fn subscribe_again(link: &Link) -> Subscriber {
+    for attempt in 1.. {
+        tokio::time::sleep(connection::pause(attempt)).await;
+        let subscribed = match link.renew(CONNECTING).await {
+            Ok(()) => subscribe(link).await,
+            Err(error) => Err(error.text),
+        };
+        match subscribed {
+            Ok(subscription) => return subscription,
+            Err(error) if attempt == 1 => tracing::warn!(error, "trying to connect again until it succeeds"),
+            Err(error) => tracing::debug!(error, attempt, "not connected again"),
+        }
+    }
+    unreachable!("attempts do not end")
 }
 
 impl Worker {
     pub(super) fn new(link: Arc<Link>, permit: ConnectionPermit) -> Worker {
         let counted = Arc::new(Counted::default());
         let service = Checked { inner: Arc::clone(permit.service()), counted: Arc::clone(&counted) };
-        let engine = Engine::new(Arc::new(service), within(permit.settings(), link.client.max_payload()));
+        let engine = Engine::new(Arc::new(service), within(permit.settings(), link.client().max_payload()));
         let session = Session::shared(Origin::new("nats"));
         session.set_account(Arc::clone(permit.account()));
         let any = format!("{}.{ANY}", link.address.service);
@@ -116,35 +135,51 @@ impl Worker {
     pub(super) async fn run(mut self, mut subscription: Subscriber) {
         let shutdown = Arc::clone(self.permit.shutdown());
         let mut stopping = Box::pin(async move { shutdown.wait().await });
-        let services = Arc::clone(&self.services);
-        // Ends with this future, whatever ends that.
-        let mut describing = JoinSet::new();
-        describing.spawn(async move { services.run().await });
-        loop {
+        let mut describing = self.describe();
+        let last = loop {
             tokio::select! {
                 biased;
-                () = &mut stopping => break,
+                () = &mut stopping => break Some(subscription),
                 message = subscription.next() => match message {
                     Some(message) => self.take(message, &mut subscription),
+                    // The connection was lost. What had arrived by then is taken.
                     None => {
-                        tracing::error!(service = self.link.address.to_string(), "the NATS server ended the connection");
-                        break;
+                        describing.abort_all();
+                        tokio::select! {
+                            biased;
+                            () = &mut stopping => break None,
+                            again = subscribe_again(&self.link) => subscription = again,
+                        }
+                        self.received = 0;
+                        describing = self.describe();
                     }
                 },
                 Some(_) = self.tasks.join_next() => {}
             }
-        }
+        };
         drop(describing);
-        let last = Instant::now() + self.engine.settings().limits.drain_time;
+        let until = Instant::now() + self.engine.settings().limits.drain_time;
         self.stage.send_replace(Stage::Draining);
-        drop(timeout_at(last, self.drain(subscription)).await);
+        if let Some(subscription) = last {
+            drop(timeout_at(until, self.drain(subscription)).await);
+        }
         let done = async { while self.tasks.join_next().await.is_some() {} };
-        if timeout_at(last, done).await.is_err() {
+        if timeout_at(until, done).await.is_err() {
             self.stage.send_replace(Stage::Ending);
-            while self.tasks.join_next().await.is_some() {}
+            // Without a connection they would wait longer.
+            let done = async { while self.tasks.join_next().await.is_some() {} };
+            drop(timeout(PATIENCE * 10, done).await);
         }
         // What was queued is written before the connection ends.
-        drop(timeout(PATIENCE * 10, self.link.client.flush()).await);
+        drop(timeout(PATIENCE * 10, self.link.client().flush()).await);
+    }
+
+    /// Answers tools of NATS over this connection, until what this returns is dropped.
+    fn describe(&self) -> JoinSet<()> {
+        let services = Arc::clone(&self.services);
+        let mut describing = JoinSet::new();
+        describing.spawn(async move { services.run().await });
+        describing
     }
 
     /// Takes a message, and others that have arrived.
@@ -157,11 +192,10 @@ impl Worker {
     }
 
     /// Takes no more messages, without losing any. The broker's client cannot do this: it forgets a subscription before the last message
-    /// has arrived. But the server and the client count messages in the same way, so both can stop after the same one. Not after a
-    /// reconnect, when the server counts from the start: then a message that is on its way may be lost.
+    /// has arrived. But the server and the client count messages in the same way, so both can stop after the same one. When a client reconnects,
+    /// the server counts from the start. So ours does not: each connection has a subscription of its own.
     async fn drain(&mut self, mut subscription: Subscriber) {
-        let margins = if self.link.has_reconnected() { &[][..] } else { &MARGINS };
-        for margin in margins {
+        for margin in MARGINS {
             // Both count what waits here as well.
             for _ in 0..QUEUE {
                 let Some(Some(message)) = subscription.next().now_or_never() else { break };
@@ -235,7 +269,11 @@ impl Worker {
             return;
         };
         let Some(reply) = reply else { return };
-        if let Err(message) = self.link.try_publish(whole(reply, answer_ready.into_body())).map(report) {
+        let message = match begun {
+            Begun::Whole(_) => for_tools(reply, answer_ready),
+            Begun::Parts(..) => whole(reply, answer_ready.into_body()),
+        };
+        if let Err(message) = self.link.try_publish(message).map(report) {
             let link = Arc::clone(&self.link);
             self.tasks.spawn(async move { report(link.publish(*message).await) });
         }
@@ -330,7 +368,7 @@ async fn answer(begun: Begun, with: ForTask, reply: Option<Subject>) {
         (Begun::Whole(exchange), reply) => {
             let answer = exchange.await;
             let Some(reply) = reply else { return };
-            report(link.publish(whole(reply, answer.into_body())).await);
+            report(link.publish(for_tools(reply, answer)).await);
         }
         (Begun::Parts(outputs, cx), Some(reply)) => {
             let send_time = engine.settings().limits.send_time;
@@ -344,6 +382,19 @@ async fn answer(begun: Begun, with: ForTask, reply: Option<Subject>) {
 pub(super) fn whole(to: Subject, body: Option<Bytes>) -> OutboundMessage {
     let headers = body.is_none().then(|| part_headers(0, Kind::Nothing));
     OutboundMessage { subject: to, reply: None, payload: body.unwrap_or_default(), headers }
+}
+
+/// The same for a client that may not know JSON-RPC: headers say that it is an error, as tools of NATS expect.
+fn for_tools(to: Subject, answer: Answer) -> OutboundMessage {
+    let code = match &answer {
+        Answer::Single { code, .. } => *code,
+        _ => None,
+    };
+    let mut message = whole(to, answer.into_body());
+    if let Some(code) = code {
+        message.headers = Some(headers::of_error(code, &message.payload));
+    }
+    message
 }
 
 fn report(sent: Result<(), ErrorObject>) {

@@ -41,6 +41,29 @@ async fn ordinary_requests_are_answered() {
 }
 
 #[tokio::test]
+async fn tools_see_by_headers_that_an_answer_is_an_error() {
+    let broker = Broker::start(&[]);
+    let worker = Worker::start(&broker, router().build().unwrap()).await;
+    let client = client(&broker).await;
+    let call = |method: &str, params: &str| {
+        let body = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params},"id":1}}"#);
+        within(client.request("math.=any", body.into()))
+    };
+    let sum = call("math/add", "[2,3]").await.unwrap();
+    assert_eq!(sum.headers, None);
+    for (method, params, code) in [("math/div", "[]", -32601), ("math/add", r#"["x"]"#, -32602)] {
+        let answer = call(method, params).await.unwrap();
+        let body: Value = serde_json::from_slice(&answer.payload).unwrap();
+        let headers = answer.headers.unwrap();
+        let header = |name: &str| headers.get(name).unwrap().as_str().to_owned();
+        assert_eq!(body["error"]["code"], code);
+        assert_eq!(header("Nats-Service-Error-Code"), code.to_string());
+        assert_eq!(header("Nats-Service-Error"), body["error"]["message"].as_str().unwrap());
+    }
+    worker.stop().await;
+}
+
+#[tokio::test]
 async fn permission_for_one_subject_is_not_permission_for_another_method() {
     let broker = Broker::start(&[]);
     let worker = Worker::start(&broker, router().build().unwrap()).await;
@@ -93,7 +116,8 @@ async fn tools_find_the_workers_and_what_they_did() {
     let described = service_fn(move |call| match call.method.as_str() {
         "rpc.discover" => {
             let methods = json!([{"name": "math/add"}, {"name": "a.b"}]);
-            ReplyFuture::ready(Reply::of(&json!({"openrpc": "1.3.2", "methods": methods})))
+            let info = json!({"title": "math", "version": "2.1.0"});
+            ReplyFuture::ready(Reply::of(&json!({"openrpc": "1.3.2", "info": info, "methods": methods})))
         }
         _ => router.call(call),
     });
@@ -112,6 +136,7 @@ async fn tools_find_the_workers_and_what_they_did() {
     let id = ping["id"].as_str().unwrap();
     let info = ask(&client, &format!("$SRV.INFO.math.{id}"), "").await;
     assert_eq!(info["type"], "io.nats.micro.v1.info_response");
+    assert_eq!(info["version"], "2.1.0");
     let subjects: Vec<_> = info["endpoints"].as_array().unwrap().iter().map(|one| &one["subject"]).collect();
     assert_eq!(subjects, ["math.math.add", "math.a=2Eb"]);
     let stats = ask(&client, "$SRV.STATS", "").await;

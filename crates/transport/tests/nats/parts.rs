@@ -52,6 +52,40 @@ async fn a_worker_waits_for_a_slow_reader() {
 }
 
 #[tokio::test]
+async fn many_streams_that_nobody_reads_take_little_memory_however_large_their_items_are() {
+    const STREAMS: u64 = 50;
+    const ITEMS: u64 = 20;
+    let broker = Broker::start(&[]);
+    let made = Arc::new(AtomicU64::new(0));
+    let making = Arc::clone(&made);
+    let large = Method::stream("large", move |(): (), _| {
+        let making = Arc::clone(&making);
+        stream::iter(0..ITEMS).map(move |number| {
+            making.fetch_add(1, SeqCst);
+            format!("{number} {}", "x".repeat(100_000))
+        })
+    });
+    let worker = Worker::start(&broker, router().add(large).build().unwrap()).await;
+    let peer = connect(&broker).await;
+    let mut streams = Vec::new();
+    for _ in 0..STREAMS {
+        streams.push(within(peer.stream::<String>("large", ())).await.unwrap());
+    }
+    // What the workers may send unread has arrived when other calls, sent after it, are answered.
+    for _ in 0..20 {
+        within(peer.call::<u64>("slow", [10])).await.unwrap();
+    }
+    // Three of them reach the limit in bytes, and one more may have been read before.
+    assert!(made.load(SeqCst) <= STREAMS * 4, "{made:?} items were made, and none was read");
+    for stream in streams {
+        let items: Vec<String> = within(stream.map(Result::unwrap).collect()).await;
+        let numbers = items.iter().map(|item| item.split(' ').next().unwrap().parse::<u64>().unwrap());
+        assert!(numbers.eq(0..ITEMS), "{} items", items.len());
+    }
+    worker.stop().await;
+}
+
+#[tokio::test]
 async fn progress_comes_before_the_answer() {
     let broker = Broker::start(&[]);
     let worker = Worker::start(&broker, router().build().unwrap()).await;

@@ -38,7 +38,7 @@ async fn calls_in_flight_fail_when_the_broker_dies_and_work_again_when_it_is_bac
 #[tokio::test]
 async fn a_subscription_tells_what_it_missed_while_the_broker_was_down() {
     let mut broker = Broker::start(&[]);
-    let (sender, _) = broadcast::channel::<u64>(1000);
+    let (sender, _) = broadcast::channel::<u64>(1 << 16);
     let source = sender.clone();
     let ticks = Method::stream("ticks", move |(): (), _| {
         let receiver = source.subscribe();
@@ -54,6 +54,12 @@ async fn a_subscription_tells_what_it_missed_while_the_broker_was_down() {
     broker.kill();
     // The caller knows that the connection is lost when its calls say so.
     while within(peer.call::<i64>("math/add", [1, 2])).await.is_ok() {}
+    let mut sent = 1;
+    let mut send = || {
+        sent += 1;
+        sender.send(sent).unwrap();
+    };
+    (0..5).for_each(|_| send());
     broker.restart();
     let back = async {
         while peer.call::<i64>("math/add", [1, 2]).await.is_err() {
@@ -61,20 +67,24 @@ async fn a_subscription_tells_what_it_missed_while_the_broker_was_down() {
         }
     };
     within(back).await;
-    let next = async {
-        loop {
-            sender.send(2).unwrap();
-            if let Some(item) = futures_util::FutureExt::now_or_never(items.next()) {
-                break item.unwrap();
-            }
+    // Each item follows the one before it, or a gap says how many are missing.
+    let (mut last, mut lost, mut read) = (1, 0, 0);
+    let reading = async {
+        while read < 20 {
+            send();
             tokio::task::yield_now().await;
+            let Some(next) = futures_util::FutureExt::now_or_never(items.next()) else { continue };
+            match next.unwrap() {
+                Ok(item) => {
+                    assert_eq!(item, last + lost + 1, "after {last}, with {lost} reported as lost");
+                    (last, lost, read) = (item, 0, read + 1);
+                }
+                Err(CallError::Gap(gap)) => lost += gap.lost.unwrap(),
+                Err(error) => panic!("{error:?}"),
+            }
         }
     };
-    // Either nothing was lost, because it waited for the connection, or the gap says what was.
-    match within(next).await {
-        Ok(item) => assert_eq!(item, 2),
-        Err(error) => assert!(matches!(error, CallError::Gap(_)), "{error:?}"),
-    }
+    within(reading).await;
     drop(items);
     worker.stop().await;
 }

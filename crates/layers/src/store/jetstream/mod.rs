@@ -67,7 +67,8 @@ impl JetStream {
             StoreError::Unavailable(format!("cannot connect to {}: {error}", options.url))
         };
         let connecting = options.connect_options().map_err(|error| failed(&error))?;
-        let client = tokio::time::timeout(CONNECTING, connecting.connect(&options.url));
+        let server = options.server().into_owned();
+        let client = tokio::time::timeout(CONNECTING, connecting.connect(server));
         match client.await {
             Ok(Ok(client)) => Ok(JetStream(Arc::new(Link { client, options }))),
             Ok(Err(error)) => Err(failed(&error)),

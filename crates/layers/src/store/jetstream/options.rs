@@ -1,7 +1,9 @@
 //! Where the server is, and how to connect to it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::ConnectOptions;
@@ -13,10 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JetStreamOptions {
-    /// Its URL: `nats://HOST:PORT`, or `tls://HOST:PORT`. It is shown in errors, so credentials do not belong in it.
+    /// Its URL: `nats://HOST:PORT`, or with TLS `nats+tls://HOST:PORT` or `tls://HOST:PORT`. It is shown in errors, so credentials do not belong in it.
     pub url: String,
     /// How to authenticate. Default: not at all.
     pub auth: JetStreamAuth,
+    /// A file with certificates to trust, besides those of the system. Default: none.
+    pub ca: Option<PathBuf>,
+    /// Files with the certificate of this client, and with its key. Default: none.
+    pub certificate: Option<(PathBuf, PathBuf)>,
     /// What the names of buckets begin with. Default: `switchboard`.
     pub prefix: String,
     /// On how many servers of a cluster each bucket is. Default: 1.
@@ -32,6 +38,8 @@ impl JetStreamOptions {
         JetStreamOptions {
             url: url.into(),
             auth: JetStreamAuth::default(),
+            ca: None,
+            certificate: None,
             prefix: "switchboard".to_owned(),
             replicas: 1,
             timeout: PATIENCE,
@@ -42,6 +50,18 @@ impl JetStreamOptions {
     #[must_use]
     pub fn with_auth(self, auth: JetStreamAuth) -> JetStreamOptions {
         JetStreamOptions { auth, ..self }
+    }
+
+    /// Trusts the certificates in this file, besides those of the system.
+    #[must_use]
+    pub fn with_ca(self, path: impl Into<PathBuf>) -> JetStreamOptions {
+        JetStreamOptions { ca: Some(path.into()), ..self }
+    }
+
+    /// Shows this certificate to a server that asks for one; the second file has its key.
+    #[must_use]
+    pub fn with_certificate(self, path: impl Into<PathBuf>, key: impl Into<PathBuf>) -> JetStreamOptions {
+        JetStreamOptions { certificate: Some((path.into(), key.into())), ..self }
     }
 
     /// Sets what the names of buckets begin with: letters, digits, `-` and `_`.
@@ -62,8 +82,16 @@ impl JetStreamOptions {
         JetStreamOptions { timeout, ..self }
     }
 
+    /// The URL as the client knows it.
+    pub(super) fn server(&self) -> Cow<'_, str> {
+        match self.url.strip_prefix("nats+tls://") {
+            Some(place) => Cow::Owned(format!("tls://{place}")),
+            None => Cow::Borrowed(&self.url),
+        }
+    }
+
     pub(super) fn connect_options(&self) -> io::Result<ConnectOptions> {
-        let options = match self.auth.clone() {
+        let mut options = match self.auth.clone() {
             JetStreamAuth::None => ConnectOptions::new(),
             JetStreamAuth::Password { user, password } => {
                 ConnectOptions::with_user_and_password(user, password)
@@ -72,6 +100,12 @@ impl JetStreamOptions {
             JetStreamAuth::Seed(seed) => ConnectOptions::with_nkey(seed),
             JetStreamAuth::Credentials(text) => ConnectOptions::with_credentials(&text)?,
         };
+        if let Some(path) = &self.ca {
+            options = options.add_root_certificates(path.clone());
+        }
+        if let Some((path, key)) = &self.certificate {
+            options = options.add_client_certificate(path.clone(), key.clone());
+        }
         let delay = |attempts: usize| Duration::from_millis((attempts as u64).saturating_mul(50).min(1000));
         Ok(options.name("switchboard store").reconnect_delay_callback(delay))
     }

@@ -62,7 +62,7 @@ impl Hub {
     async fn subscribe(&self) -> Result<Pump, CallError> {
         self.link.check()?;
         let failed = |error: async_nats::SubscribeError| CallError::Unreachable(error.to_string().into());
-        let messages = self.link.client.subscribe(self.subjects.clone()).await.map_err(failed)?;
+        let messages = self.link.client().subscribe(self.subjects.clone()).await.map_err(failed)?;
         self.link.confirm(subscription_to(&self.subjects)).await?;
         let pumping = Pumping {
             link: Arc::clone(&self.link),

@@ -144,7 +144,7 @@ impl Replay {
         let link = self.kept.link();
         let inbox = link.inbox.subject_beside();
         let reconnects = link.reconnects();
-        let subscribed = link.client.subscribe(inbox.clone()).await;
+        let subscribed = link.client().subscribe(inbox.clone()).await;
         let messages = subscribed.map_err(|error| CallError::Unreachable(error.to_string().into()))?;
         let mut consumer = Consumer { name, next, inbox, messages, reconnects, left: 0, last: 0 };
         consumer.ask(link).await?;
