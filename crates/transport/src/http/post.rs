@@ -80,7 +80,7 @@ impl ResponseBody {
         let content = content.map_err(|unread| match unread {
             Unread::TooSlow => CallError::TimedOut,
             Unread::TooLarge | Unread::NoRoom => {
-                CallError::Protocol(format!("the response is longer than {limit} bytes").into())
+                CallError::Protocol(format!("the response is too long: more than {limit} bytes").into())
             }
             Unread::Broken => broken(),
         })?;
