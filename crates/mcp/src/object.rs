@@ -38,6 +38,18 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// The object without this member, and the member.
+    pub(crate) fn without(mut self, name: &str) -> (Object<'a>, Option<Json>) {
+        let found = self.0.extract_if(.., |(member, _)| *member == name).last();
+        let value = found.and_then(|(_, value)| Json::encode_ref(&value).ok());
+        (self, value)
+    }
+
+    /// Whether it has this member.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(member, _)| *member == name)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

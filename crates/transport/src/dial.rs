@@ -147,6 +147,12 @@ impl Dial {
         self
     }
 
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.setup.settings
+    }
+
     /// Sets the time that connecting may take, 10 s by default.
     #[must_use]
     pub fn with_connect_time(mut self, time: Duration) -> Dial {

@@ -308,7 +308,7 @@ impl Service for Methods {
                 return ReplyFuture::ready(ErrorObject::method_not_found(method));
             };
             let params = vec![("name".to_owned(), name), ("arguments".to_owned(), arguments)];
-            let reply = self.0.send(Request { method: methods::CALL_TOOL, params, headers }, &call.cx);
+            let reply = self.0.send(Request { method: methods::CALL_TOOL.into(), params, headers }, &call.cx);
             let reply = reply.map(|reply| match reply.outcome {
                 Outcome::Value(told) => whole(told),
                 outcome => translated(outcome),
@@ -330,7 +330,8 @@ impl Service for Methods {
             Err(error) => return ReplyFuture::ready(error),
         };
         let values = slots.iter().filter_map(|slot| Some((slot.name.clone(), params.get(&slot.name)?)));
-        let request = Request { method, params: values.collect(), headers: ParamHeaders::default() };
+        let request =
+            Request { method: (*method).into(), params: values.collect(), headers: ParamHeaders::default() };
         self.0.send(request, &call.cx).map(|reply| translated(reply.outcome))
     }
 }

@@ -109,7 +109,7 @@ impl Parked {
     fn begin(self: &Arc<Self>, client: &Client, request: &Request, cx: &Context, owner: String) -> String {
         let forwarded = client.begin(cx);
         let (headers, features) = (request.headers.clone(), crate::spoken::Features::default());
-        let reply = client.forward(request.method, request.params(), headers, &forwarded, cx, features);
+        let reply = client.forward(&request.method, request.params(), headers, &forwarded, cx, features);
         let handle = random_id();
         let (sender, begun) = tokio::sync::oneshot::channel::<Arc<Conversation>>();
         let (table, key) = (Arc::downgrade(self), handle.clone());

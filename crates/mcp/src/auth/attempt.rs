@@ -68,8 +68,8 @@ impl Attempt<'_> {
         let page = server.authorization_endpoint.as_ref();
         let page = page.ok_or_else(|| unsupported("it has no page for users"))?;
         self.web.guard.check_page(page)?;
-        let mut kept = Kept::read(&*self.options.store)?;
-        let known = known_client(self.options, &kept, server);
+        let store = &*self.options.store;
+        let known = known_client(self.options, &Kept::read(store)?, server);
         let visit = agent.begin(known.as_ref().and_then(|client| client.redirect_uri.as_deref())).await?;
         let redirect_uri = visit.redirect_uri().to_owned();
         let fits =
@@ -78,10 +78,7 @@ impl Attempt<'_> {
             Some(client) => client,
             None => {
                 let client = register(self.web, server, &self.options.about, &redirect_uri).await?;
-                // Meanwhile another login may have written it.
-                kept = Kept::read(&*self.options.store)?;
-                kept.clients.insert(server.issuer.clone(), client.clone());
-                kept.write(&*self.options.store)?;
+                Kept::change(store, |kept| kept.clients.insert(server.issuer.clone(), client.clone()))?;
                 client
             }
         };

@@ -41,6 +41,12 @@ pub(super) async fn discover(web: &Web, url: &str, challenge: &Challenge) -> Res
     Ok(Found { resource: resource.resource, server, scopes: resource.scopes_supported, needs_dpop })
 }
 
+/// Whether the server at this URL names authorization servers, without being asked by a refusal.
+pub(super) async fn is_protected(web: &Web, url: &str) -> Result<bool, AuthError> {
+    let uri: Uri = url.parse().map_err(|_| not_a_url(url))?;
+    Ok(resource(web, &uri, &Challenge::default()).await?.is_some())
+}
+
 fn not_a_url(url: &str) -> AuthError {
     AuthError::Forbidden { url: url.to_owned(), why: "it is not a URL".to_owned() }
 }

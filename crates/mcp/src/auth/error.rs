@@ -52,6 +52,9 @@ pub enum AuthError {
     /// The server refuses each new token.
     #[error("the server does not accept the token that it asked for")]
     Rejected,
+    /// The server needs no login.
+    #[error("{0} does not ask for a login")]
+    Open(String),
     /// The user was not sent back, or not by the authorization server.
     #[error("the login was not completed: {0}")]
     Unfinished(String),

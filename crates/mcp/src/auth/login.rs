@@ -203,6 +203,15 @@ impl Login {
         self
     }
 
+    /// Logs in to the server at this URL now, and keeps the token. One that is kept already is replaced.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not ask for a login, or the login does not succeed.
+    pub async fn log_in(&self, url: &str) -> Result<(), AuthError> {
+        self.session.lock().await.log_in(&self.options, url).await
+    }
+
     /// Also requests URLs of this server, which may be in a private network.
     #[must_use]
     pub fn allow(mut self, url: &str) -> Login {

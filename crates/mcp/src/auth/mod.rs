@@ -38,5 +38,5 @@ pub use self::client::RegisteredClient;
 pub use self::error::{AuthError, Fault};
 pub use self::jws::SigningKey;
 pub use self::login::{IdentityProvider, Login, TokenSource};
-pub use self::store::{MemoryTokens, TokenFile, TokenStore};
+pub use self::store::{Change, LoggedIn, MemoryTokens, TokenFile, TokenStore};
 pub use self::user::{UserAgent, UserFuture, Visit};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::header::AUTHORIZATION;
+use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use tokio::time::Instant;
 
@@ -36,6 +36,8 @@ pub(super) struct Session {
     token: Option<Token>,
     /// Whether the server has not accepted the token yet.
     is_new: bool,
+    /// The last token that was taken over from another program. None is taken over twice.
+    adopted: Option<String>,
     /// The key that tokens are bound to, if the server wants that, and what its proofs must have.
     key: Option<SigningKey>,
     nonce: Option<String>,
@@ -63,7 +65,11 @@ impl Session {
         if !self.is_at(url) {
             return Ok(());
         }
-        if let Some(token) = self.token.clone().filter(|token| !self.is_new && token.ends_within(MARGIN)) {
+        let ends = |token: &Token| token.ends_within(MARGIN);
+        if !self.is_new && self.token.as_ref().is_some_and(ends) {
+            self.adopt(options)?;
+        }
+        if let Some(token) = self.token.clone().filter(|token| !self.is_new && ends(token)) {
             match self.refresh(options, &token).await {
                 Ok(renewed) => self.keep(options, renewed)?,
                 Err(error) => {
@@ -95,6 +101,9 @@ impl Session {
         if current.is_some() && current.as_ref() != refusal.sent.get(AUTHORIZATION) {
             // Another request has renewed it meanwhile.
             return Ok(refusal.times <= TRIES);
+        }
+        if refusal.status == StatusCode::UNAUTHORIZED && refusal.times <= TRIES && self.adopt(options)? {
+            return Ok(true);
         }
         let is_bound = self.token.as_ref().is_some_and(|token| token.is_dpop);
         if let Some(nonce) =
@@ -130,6 +139,36 @@ impl Session {
         }
     }
 
+    /// Takes the token that another program, which shares the store, has got meanwhile. True if there is one.
+    fn adopt(&mut self, options: &Options) -> Result<bool, AuthError> {
+        let Some(place) = &self.place else { return Ok(false) };
+        if self.is_new || self.token.as_ref().is_some_and(|own| own.is_dpop) {
+            return Ok(false);
+        }
+        let Some(kept) = Kept::read(&*options.store)?.tokens.remove(&place.url) else { return Ok(false) };
+        let own = self.token.as_ref().map(|own| &own.access);
+        let is_other = own != Some(&kept.access) && self.adopted.as_ref() != Some(&kept.access);
+        if is_other {
+            self.adopted = Some(kept.access.clone());
+            self.token = Some(kept);
+        }
+        Ok(is_other)
+    }
+
+    /// Gets a token, without a refusal.
+    pub(super) async fn log_in(&mut self, options: &Options, url: &str) -> Result<(), AuthError> {
+        self.begin(options, url)?;
+        if !self.is_at(url) {
+            let why = "these credentials are for another server".to_owned();
+            return Err(AuthError::Forbidden { url: url.to_owned(), why });
+        }
+        let web = self.web(options);
+        let challenge = ask(&web, url).await?;
+        (self.token, self.is_new) = (None, false);
+        let token = self.renew(options, &challenge, StatusCode::UNAUTHORIZED, 1).await?;
+        self.keep(options, token)
+    }
+
     /// The server has accepted the token.
     pub(super) fn answered(&mut self, headers: &HeaderMap) {
         self.is_new = false;
@@ -162,9 +201,7 @@ impl Session {
         (self.token, self.failed) = (Some(token.clone()), None);
         // Its key ends with this process, so a token that is bound to it is not kept.
         if !token.is_dpop {
-            let mut kept = Kept::read(&*options.store)?;
-            kept.tokens.insert(url, token);
-            kept.write(&*options.store)?;
+            Kept::change(&*options.store, |kept| kept.tokens.insert(url.clone(), token.clone()))?;
         }
         Ok(())
     }
@@ -233,6 +270,20 @@ impl Session {
         let key = self.key.as_ref().filter(|_| token.is_dpop);
         let tokens = Tokens { web, server, client: &client, resource: &token.resource, key };
         tokens.ask(&Grant::Refresh(refresh), &token.scopes).await
+    }
+}
+
+/// What the server at this URL says to a request without a token.
+async fn ask(web: &Web, url: &str) -> Result<Challenge, AuthError> {
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned();
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    let response = web.post(url, "application/json", headers, message).await?;
+    match response.status() {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Ok(Challenge::of(response.headers())),
+        // It may ask later, for a tool.
+        _ if discovery::is_protected(web, url).await? => Ok(Challenge::default()),
+        _ => Err(AuthError::Open(url.to_owned())),
     }
 }
 

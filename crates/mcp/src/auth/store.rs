@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +31,21 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// When it cannot be written.
     fn write(&self, text: &str) -> Result<(), AuthError>;
+
+    /// Replaces what is kept by what this function makes of it. Implement it if other programs may write at the same time: by default
+    /// the last one wins.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or written, or the function fails.
+    fn change(&self, change: &mut Change<'_>) -> Result<(), AuthError> {
+        let text = change(self.read()?)?;
+        self.write(&text)
+    }
 }
+
+/// Makes the text that is to be kept of the one that was kept before.
+pub type Change<'a> = dyn FnMut(Option<String>) -> Result<String, AuthError> + 'a;
 
 /// What is kept: clients by the authorization server that knows them, and tokens by the server that they are for.
 #[derive(Default, Serialize, Deserialize)]
@@ -43,15 +58,28 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn read(store: &dyn TokenStore) -> Result<Kept, AuthError> {
-        let Some(text) = store.read()? else { return Ok(Kept::default()) };
-        serde_json::from_str(&text).map_err(|_| {
+        Kept::parse(store.read()?.as_deref())
+    }
+
+    fn parse(text: Option<&str>) -> Result<Kept, AuthError> {
+        let Some(text) = text else { return Ok(Kept::default()) };
+        serde_json::from_str(text).map_err(|_| {
             AuthError::Store("the kept tokens cannot be read; log out and log in again".to_owned())
         })
     }
 
-    pub(super) fn write(&self, store: &dyn TokenStore) -> Result<(), AuthError> {
-        let text = serde_json::to_string(self).map_err(|error| AuthError::Store(error.to_string()))?;
-        store.write(&text)
+    /// Changes what is kept. Other programs may have changed it, too.
+    pub(super) fn change<T>(
+        store: &dyn TokenStore,
+        mut change: impl FnMut(&mut Kept) -> T,
+    ) -> Result<T, AuthError> {
+        let mut outcome = None;
+        store.change(&mut |text| {
+            let mut kept = Kept::parse(text.as_deref())?;
+            outcome = Some(change(&mut kept));
+            serde_json::to_string(&kept).map_err(|error| AuthError::Store(error.to_string()))
+        })?;
+        outcome.ok_or_else(|| AuthError::Store("the store of tokens did not change".to_owned()))
     }
 }
 
@@ -76,7 +104,7 @@ impl fmt::Debug for MemoryTokens {
     }
 }
 
-/// Keeps tokens in a file with mode 0600. Several programs may share it; of two that write at once, the last one wins.
+/// Keeps tokens in a file with mode 0600. Several programs may share it: they change it one after the other.
 #[derive(Clone, Debug)]
 pub struct TokenFile(PathBuf);
 
@@ -93,18 +121,83 @@ impl TokenFile {
     ///
     /// When the file cannot be read or written.
     pub fn log_out(&self, url: &str) -> Result<bool, AuthError> {
-        let mut kept = Kept::read(self)?;
-        let had = kept.tokens.remove(url).is_some();
-        if had {
-            kept.write(self)?;
+        // Nothing is written, or made, if there is nothing to remove.
+        if !Kept::read(self)?.tokens.contains_key(url) {
+            return Ok(false);
         }
-        Ok(had)
+        Kept::change(self, |kept| kept.tokens.remove(url).is_some())
+    }
+
+    /// The servers that there are tokens for, by their URLs.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn servers(&self) -> Result<Vec<LoggedIn>, AuthError> {
+        let kept = Kept::read(self)?;
+        let servers = kept.tokens.into_iter().map(|(url, token)| LoggedIn {
+            url,
+            issuer: token.issuer,
+            scopes: token.scopes,
+            expires: token.expires.map(|end| SystemTime::UNIX_EPOCH + Duration::from_secs(end)),
+            is_renewed: token.refresh.is_some(),
+        });
+        Ok(servers.collect())
+    }
+
+    /// Waits until no other program changes the file.
+    fn lock(&self) -> Result<fs::File, AuthError> {
+        let lock = self.open_lock().map_err(|error| self.fault("write", &error))?;
+        let until = Instant::now() + LOCKED;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(fs::TryLockError::Error(error)) => return Err(self.fault("lock", &error)),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() > until => {
+                    let text = format!("another program is writing {}; try again", self.0.display());
+                    return Err(AuthError::Store(text));
+                }
+                // A file is written within milliseconds, and seldom.
+                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    /// The lock is a file of its own, because the one with the tokens is replaced.
+    fn open_lock(&self) -> io::Result<fs::File> {
+        if let Some(folder) = self.0.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            make_folder(folder)?;
+        }
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(self.0.with_extension("lock"))
     }
 
     fn fault(&self, what: &str, error: &io::Error) -> AuthError {
         AuthError::Store(format!("cannot {what} {}: {error}", self.0.display()))
     }
 }
+
+/// A server that a program has logged in to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoggedIn {
+    /// Its URL.
+    pub url: String,
+    /// The authorization server that issued the token.
+    pub issuer: String,
+    /// What the token was asked for.
+    pub scopes: Vec<String>,
+    /// When the token expires, if it does.
+    pub expires: Option<SystemTime>,
+    /// Whether it is renewed without the user.
+    pub is_renewed: bool,
+}
+
+/// How long another program may take to write the file.
+const LOCKED: Duration = Duration::from_secs(5);
 
 impl TokenStore for TokenFile {
     fn read(&self) -> Result<Option<String>, AuthError> {
@@ -137,6 +230,13 @@ impl TokenStore for TokenFile {
             drop(fs::remove_file(&new));
             self.fault("write", &error)
         })
+    }
+
+    fn change(&self, change: &mut Change<'_>) -> Result<(), AuthError> {
+        // It is unlocked when it is closed.
+        let _lock = self.lock()?;
+        let text = change(self.read()?)?;
+        self.write(&text)
     }
 }
 
@@ -188,5 +288,42 @@ mod tests {
         let refused = file.read().unwrap_err().to_string();
         assert!(refused.contains("chmod 600"), "{refused}");
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn token(access: &str) -> Token {
+        let text = format!(
+            r#"{{"access":"{access}","is_dpop":false,"expires":60,"refresh":null,"scopes":["a"],
+               "issuer":"https://auth.example","resource":"https://a.example"}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn programs_that_share_a_file_lose_no_tokens_and_log_out_of_one_server() {
+        let folder = std::env::temp_dir().join(format!("switchboard-shared-{}", std::process::id()));
+        let path = folder.join("tokens.json");
+        let url = |thread: usize, round: usize| format!("https://a{thread}-{round}.example");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let file = TokenFile::new(&path);
+                scope.spawn(move || {
+                    for round in 0..20 {
+                        let keep = |kept: &mut Kept| kept.tokens.insert(url(thread, round), token("t"));
+                        Kept::change(&file, keep).unwrap();
+                    }
+                });
+            }
+        });
+        let file = TokenFile::new(&path);
+        assert_eq!(file.servers().unwrap().len(), 80);
+        let server = file.servers().unwrap().remove(0);
+        assert_eq!((&*server.url, &*server.issuer), ("https://a0-0.example", "https://auth.example"));
+        assert_eq!(server.expires, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(60)));
+        assert_eq!(file.log_out(&server.url), Ok(true));
+        assert_eq!(file.log_out(&server.url), Ok(false));
+        assert_eq!(file.servers().unwrap().len(), 79);
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((file.servers(), file.log_out("https://b.example")), (Ok(Vec::new()), Ok(false)));
+        assert!(!folder.exists(), "nothing is made to remove nothing");
     }
 }

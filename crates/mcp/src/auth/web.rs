@@ -76,7 +76,7 @@ impl Web {
         let options = self.options.clone().with_connect_time(TIME).with_addresses(Some(addresses));
         // Each request has a connection of its own, so that its address is checked.
         let client = Client::with_options(url, options).map_err(|error| unusable(error.to_string()))?;
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         let answer = async {
             let response = client.send(method, headers, content, TIME).await?;
             let (head, body) = response.into_parts();

@@ -59,12 +59,21 @@ impl About {
         revision: Revision,
         claim: Claim,
     ) -> Result<Call, ErrorObject> {
+        let (params, given) = params.without(meta::META);
+        let given: Vec<_> = given.iter().flat_map(Json::entries).collect();
         let meta = match (revision.is_stateless(), claim.token) {
-            (false, None) => None,
+            (false, None) if given.is_empty() => None,
+            (false, None) => Some(Object::new()),
             (false, Some(_)) => Some(Object::new()),
             (true, _) => Some(self.meta(revision, claim)),
         };
         let meta = meta.map(|meta| meta.with_some(meta::PROGRESS_TOKEN, claim.token));
+        let meta = meta.map(|meta| {
+            given.iter().fold(meta, |meta, (name, value)| match meta.has(name) {
+                true => meta,
+                false => meta.with(name, value.clone()),
+            })
+        });
         Ok(Call::new(method.to_owned(), Some(params.with_some(meta::META, meta).json()?)))
     }
 

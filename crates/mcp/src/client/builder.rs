@@ -9,7 +9,7 @@ use switchboard_core::{CallError, ErrorObject, Json, Peer, Service};
 use switchboard_transport::Dial;
 
 use super::about::About;
-use super::connect::Connector;
+use super::connect::{Connector, settings};
 use super::listener::Host;
 use super::program::Program;
 use super::{Client, Credentials, TIMEOUT};
@@ -162,10 +162,11 @@ impl ClientBuilder {
     ///
     /// When the server cannot be reached, or does not speak MCP.
     pub async fn connect(self, url: &str) -> Result<Client, CallError> {
-        self.dial(Dial::new(url)?).await
+        self.dial(Dial::new(url)?.with_settings(settings())).await
     }
 
-    /// Connects in this way: with other headers, TLS settings or environment variables. The profile of the settings is that of MCP.
+    /// Connects in this way: with other headers, TLS settings or environment variables. The settings apply, except for
+    /// the profile, which is that of MCP.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
 //! Answers that a server allows to keep (MCP-K-01 to MCP-K-04).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +23,7 @@ struct Kept {
 }
 
 /// A method, and the page or the resource.
-type Key = (&'static str, Option<Json>);
+type Key = (Cow<'static, str>, Option<Json>);
 
 #[derive(Debug)]
 struct Answer {
@@ -81,7 +82,7 @@ impl Cache {
             methods::TOOLS_CHANGED => *method == methods::LIST_TOOLS,
             methods::PROMPTS_CHANGED => *method == methods::LIST_PROMPTS,
             methods::RESOURCES_CHANGED => {
-                matches!(*method, methods::LIST_RESOURCES | methods::LIST_TEMPLATES)
+                matches!(&**method, methods::LIST_RESOURCES | methods::LIST_TEMPLATES)
             }
             // The URI may be that of a part of a resource, so of several that contain it.
             methods::RESOURCE_UPDATED => {
@@ -141,7 +142,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_is_fresh_for_as_long_as_it_says() {
         let cache = Cache::default();
-        let key = (methods::LIST_TOOLS, None);
+        let key = (methods::LIST_TOOLS.into(), None);
         for stale in ["0", "-5", "null", "\"1\""] {
             cache.keep(key.clone(), &result(stale), 0);
             assert_eq!(cache.find(&key), Err(0), "{stale}");
@@ -156,7 +157,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_notification_makes_answers_stale_even_those_on_their_way() {
         let cache = Cache::default();
-        let (tools, read) = ((methods::LIST_TOOLS, None), (methods::READ_RESOURCE, uri("a://b")));
+        let (tools, read): (Key, Key) =
+            ((methods::LIST_TOOLS.into(), None), (methods::READ_RESOURCE.into(), uri("a://b")));
         cache.keep(tools.clone(), &result("1000"), 0);
         cache.keep(read.clone(), &result("1000"), 0);
         cache.forget(methods::RESOURCE_UPDATED, uri("a://b/c").as_ref());
@@ -172,12 +174,12 @@ mod tests {
     async fn the_cache_does_not_grow_without_a_limit() {
         let cache = Cache::default();
         for page in 0..2 * MOST {
-            cache.keep((methods::READ_RESOURCE, uri(&page.to_string())), &result("1000"), 0);
+            cache.keep((methods::READ_RESOURCE.into(), uri(&page.to_string())), &result("1000"), 0);
         }
         assert_eq!(cache.kept().answers.len(), MOST);
         let long = Json::parse(format!(r#"{{"text":"{}","ttlMs":9}}"#, "x".repeat(LARGEST / 2))).unwrap();
         for page in ["a", "b", "c"] {
-            cache.keep((methods::READ_RESOURCE, uri(page)), &long, 0);
+            cache.keep((methods::READ_RESOURCE.into(), uri(page)), &long, 0);
         }
         let kept = cache.kept();
         assert!(kept.bytes <= LARGEST);

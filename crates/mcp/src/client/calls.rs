@@ -1,5 +1,7 @@
 //! What can be asked of a server: tools, resources, prompts, completions, and anything else by its method.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use switchboard_core::{CallError, ErrorObject, Json, Kind};
@@ -78,15 +80,17 @@ impl Client {
     pub fn complete(&self, params: &CompletionParams) -> Request<Completion> {
         let params = params.to_json(self.revision());
         let params = params.entries().map(|(name, value)| (name.into_owned(), value)).collect();
-        let sent = Sent { method: methods::COMPLETE, params, headers: Default::default() };
+        let sent = Sent { method: methods::COMPLETE.into(), params, headers: Default::default() };
         Request::new(self, Ok(sent), |told| read(&member(&told, "completion")?))
     }
 
-    /// Calls any method: of an extension, for example. Its params are an object, or `()` for none. The member `_meta` is added.
-    pub fn request<T>(&self, method: &'static str, params: impl Serialize) -> Request<T>
+    /// Calls any method: of an extension, for example. Its params are an object, or `()` for none. What the protocol needs is added to
+    /// their member `_meta`.
+    pub fn request<T>(&self, method: impl Into<Cow<'static, str>>, params: impl Serialize) -> Request<T>
     where
         T: DeserializeOwned + 'static,
     {
+        let method = method.into();
         let params = object(&params).map(|params| {
             let params = params.iter().flat_map(Json::entries);
             let params = params.map(|(name, value)| (name.into_owned(), value)).collect();
@@ -174,7 +178,11 @@ fn sent<const N: usize>(
 ) -> Result<Sent, CallError> {
     let written =
         params.into_iter().map(|(name, value)| Ok((name.to_owned(), value.map_err(|error| wrong(&error))?)));
-    Ok(Sent { method, params: written.collect::<Result<_, CallError>>()?, headers: Default::default() })
+    Ok(Sent {
+        method: method.into(),
+        params: written.collect::<Result<_, CallError>>()?,
+        headers: Default::default(),
+    })
 }
 
 /// A value as an object, unless it is nothing.

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_core::reconnect::{Backoff, ReconnectOptions, ReconnectingPeer};
-use switchboard_core::{Call, CallError, Code, Context, Json, Outcome, Peer, Reply, Service, Settings};
+use switchboard_core::{
+    Call, CallError, Code, Context, Json, Limits, Outcome, Peer, Reply, Service, Settings,
+};
 use switchboard_transport::Dial;
 use tokio::sync::oneshot;
 
@@ -27,6 +29,14 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(60);
 
 /// How long the stream of messages that belong to no request may take to open.
 const OPENING: Duration = Duration::from_secs(1);
+
+/// The most bytes of an answer, unless the settings say something else: images and files are long.
+const LARGEST: usize = 64 << 20;
+
+/// The settings of connections for which nothing else is said.
+pub(super) fn settings() -> Settings {
+    Settings::default().with_limits(Limits::default().with_reply(LARGEST))
+}
 
 type Connect = dyn Fn(Arc<dyn Service>) -> Connecting + Send + Sync;
 type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;
@@ -77,10 +87,10 @@ impl Connector {
     ///
     /// When the server cannot be reached, or does not speak MCP.
     pub async fn connect(&self, url: &str) -> Result<Client, CallError> {
-        self.dial(Dial::new(url)?).await
+        self.dial(Dial::new(url)?.with_settings(settings())).await
     }
 
-    /// Connects in this way. The profile of the settings is that of MCP.
+    /// Connects in this way. The settings apply, except for the profile, which is that of MCP.
     ///
     /// # Errors
     ///
@@ -89,7 +99,8 @@ impl Connector {
         if matches!(dial.url().scheme(), "http" | "https") {
             return self.over_http(dial).await;
         }
-        let dial = dial.with_settings(Settings::default().with_profile(Server::profile()));
+        let settings = dial.settings().clone().with_profile(Server::profile());
+        let dial = dial.with_settings(settings);
         self.over(move |service| dial.clone().with_service(service).connect()).await
     }
 

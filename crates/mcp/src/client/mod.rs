@@ -154,10 +154,11 @@ impl Client {
     /// The result of a request of the program that the client belongs to. Its context has the clock.
     async fn answer(&self, sent: &Sent, cx: &Context, is_fresh: bool) -> Result<Json, CallError> {
         let cache = &self.listening.known.cache;
-        let key = (self.revision().is_stateless() && methods::CACHEABLE.contains(&sent.method)).then(|| {
-            let target = sent.params.iter().find(|(name, _)| name == "cursor" || name == "uri");
-            (sent.method, target.map(|(_, value)| value.detached()))
-        });
+        let key =
+            (self.revision().is_stateless() && methods::CACHEABLE.contains(&&*sent.method)).then(|| {
+                let target = sent.params.iter().find(|(name, _)| name == "cursor" || name == "uri");
+                (sent.method.clone(), target.map(|(_, value)| value.detached()))
+            });
         let age = match key.as_ref().filter(|_| !is_fresh).map(|key| cache.find(key)) {
             Some(Ok(found)) => return Ok(found),
             Some(Err(age)) => age,
@@ -216,7 +217,7 @@ impl Client {
     async fn converse(&self, sent: Sent, cx: &Context) -> Result<(Json, usize), CallError> {
         let (reply, rounds) = match self.listening.host() {
             Host::Program(program)
-                if self.revision().is_stateless() && methods::MAY_ASK.contains(&sent.method) =>
+                if self.revision().is_stateless() && methods::MAY_ASK.contains(&&*sent.method) =>
             {
                 in_rounds(self.clone(), sent, cx.clone(), Asked::Program(Arc::clone(program))).await
             }
@@ -239,7 +240,7 @@ impl Client {
     }
 
     /// Sends a request of our own, which a server must not let wait for long.
-    async fn ask(&self, method: &'static str, params: Object<'_>) -> Reply {
+    async fn ask(&self, method: &str, params: Object<'_>) -> Reply {
         let reply = self.send(method, params, &Context::default(), ParamHeaders::default());
         let reply = tokio::time::timeout(HANDSHAKE, reply).await;
         reply.unwrap_or_else(|_| Reply::error(CallError::TimedOut.into()))
@@ -257,7 +258,7 @@ impl Client {
     /// Sends a request, on behalf of the call with this context.
     pub(crate) fn send(
         &self,
-        method: &'static str,
+        method: &str,
         params: Object<'_>,
         cx: &Context,
         headers: ParamHeaders,
@@ -277,7 +278,7 @@ impl Client {
     /// Sends a request for this call, whose caller has these features.
     pub(crate) fn forward(
         &self,
-        method: &'static str,
+        method: &str,
         params: Object<'_>,
         headers: ParamHeaders,
         forwarded: &Arc<Forwarded>,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use switchboard_core::{
-    CallError, Connection, Engine, FrameSink as _, FrameSource as _, Origin, Peer, Service, Settings,
+    CallError, Connection, Engine, FrameSink as _, FrameSource as _, Origin, Peer, Service,
 };
 use switchboard_transport::http::ResponseBody;
 use switchboard_transport::memory::{self, MemorySink, MemorySource};
@@ -35,6 +35,8 @@ pub(super) async fn connect(
     service: Arc<dyn Service>,
 ) -> Result<Peer, CallError> {
     let base = dial.url().to_string();
+    // The requests and the event stream are shown to the tap; the messages are the same.
+    let settings = dial.settings().clone().with_profile(Server::profile()).with_tap(None);
     let sender = Sender::new(&dial, credentials.clone())?;
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -53,7 +55,7 @@ pub(super) async fn connect(
     })?;
     let posts = Sender::new(&dial.with_url(&endpoint)?, credentials)?;
     let (near, (source, sink)) = memory::pair(WAITING);
-    let engine = Engine::new(service, Settings::default().with_profile(Server::profile()));
+    let engine = Engine::new(service, settings);
     let (_, connection) = Connection::new(near.0, near.1, engine, Origin::new("sse"));
     let peer = running::run(connection);
     // It ends with the connection, which ends with it.

@@ -113,7 +113,7 @@ impl Client {
         is_fresh: bool,
     ) -> Result<(Vec<Json>, Option<Json>), CallError> {
         let params = cursor.map(|cursor| ("cursor".to_owned(), cursor.clone())).into_iter().collect();
-        let sent = Sent { method, params, headers: Default::default() };
+        let sent = Sent { method: method.into(), params, headers: Default::default() };
         let page = Request::new(self, Ok(sent), Ok::<Json, CallError>);
         let page = if is_fresh { page.fresh() } else { page };
         let page = page.await.inspect_err(|error| {

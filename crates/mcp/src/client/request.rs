@@ -129,7 +129,7 @@ where
 impl<T, E> fmt::Debug for Request<T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
-            .field("method", &self.sent.as_ref().map(|sent| sent.method))
+            .field("method", &self.sent.as_ref().map(|sent| &*sent.method))
             .finish_non_exhaustive()
     }
 }

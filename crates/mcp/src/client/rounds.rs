@@ -1,5 +1,6 @@
 //! Calls of stateless servers that ask: the same request again, with the answers (MCP-R-01 to MCP-R-08).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -19,7 +20,7 @@ const ROUNDS: usize = 10;
 /// A request to a server.
 #[derive(Clone)]
 pub(crate) struct Request {
-    pub(crate) method: &'static str,
+    pub(crate) method: Cow<'static, str>,
     pub(crate) params: Vec<(String, Json)>,
     pub(crate) headers: ParamHeaders,
 }
@@ -31,7 +32,7 @@ impl Request {
 
     /// Sends it to a server that asks by requests, if at all.
     pub(crate) fn send(&self, client: &Client, cx: &Context) -> switchboard_core::ReplyFuture {
-        client.send(self.method, self.params(), cx, self.headers.clone())
+        client.send(&self.method, self.params(), cx, self.headers.clone())
     }
 }
 
@@ -68,7 +69,7 @@ async fn converse(
             }
             let headers = request.headers.clone();
             let reply =
-                client.forward(request.method, params, headers, &forwarded, &cx, asked.features()).await;
+                client.forward(&request.method, params, headers, &forwarded, &cx, asked.features()).await;
             match reply.outcome {
                 Outcome::Value(value) => Ok(value.detached()),
                 Outcome::Error(error) => Err(error),

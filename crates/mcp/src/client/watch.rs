@@ -221,7 +221,7 @@ impl Client {
     fn subscribe(&self, method: &'static str, uri: &str) -> Request<()> {
         let params = Json::encode_ref(uri).map(|uri| vec![("uri".to_owned(), uri)]);
         let params = params.map_err(|error| CallError::Params(error.to_string().into()));
-        let sent = params.map(|params| Sent { method, params, headers: Default::default() });
+        let sent = params.map(|params| Sent { method: method.into(), params, headers: Default::default() });
         Request::new(self, sent, |_| Ok(())).timeout(HANDSHAKE)
     }
 

@@ -25,6 +25,16 @@ impl UserAgent for Yes {
     }
 }
 
+/// A user who does not log in.
+#[derive(Debug)]
+pub(crate) struct No;
+
+impl UserAgent for No {
+    fn begin<'a>(&'a self, _: Option<&'a str>) -> UserFuture<'a, Box<dyn Visit>> {
+        Box::pin(async { Err(AuthError::Unfinished("no".to_owned())) })
+    }
+}
+
 struct Page;
 
 impl Visit for Page {

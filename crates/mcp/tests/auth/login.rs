@@ -1,9 +1,13 @@
 //! Clients that log in, as users and as themselves.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use switchboard_mcp::Client;
 use switchboard_mcp::auth::{IdentityProvider, Login, RegisteredClient, SigningKey, TokenSource};
 
-use crate::agent::{Shared, ask, call, connect, login};
+use crate::agent::{No, Shared, ask, call, connect, login};
+use crate::client::within;
 use crate::issuer::{Issuer, claims_of};
 use crate::serving::Serving;
 use crate::tokens::claims;
@@ -51,6 +55,42 @@ async fn a_user_logs_in_when_the_server_asks_for_it() {
     let mut seen = serving.seen();
     seen.dedup();
     assert_eq!(seen.len(), 1);
+}
+
+#[tokio::test]
+async fn a_user_can_log_in_before_a_client_connects() {
+    let (issuer, serving) = servers(&["orders:read"]).await;
+    let store = Shared::default();
+    let first = login().kept_in(store.clone());
+    let running = Arc::new(Login::user(No).kept_in(store.clone()));
+    let connect = || Client::builder("test", "1.0.0").credentials(running.clone()).connect(&serving.url);
+    assert!(within(connect()).await.is_err());
+    first.log_in(&serving.url).await.unwrap();
+    assert_eq!(params(&issuer, "/authorize", "scope"), ["orders:read"]);
+    // One that runs already finds the token of another one.
+    assert!(ask(&within(connect()).await.unwrap(), "math_add").await.is_ok());
+    assert!(call(login().kept_in(store.clone()), &serving.url, "math_add").await.is_ok());
+    assert_eq!(issuer.asked("/authorize").len(), 1);
+    first.log_in(&serving.url).await.unwrap();
+    assert_eq!(issuer.asked("/authorize").len(), 2, "a second login replaces the first");
+    let refused = login().log_in(&format!("{}/mcp", issuer.url)).await.unwrap_err();
+    assert!(refused.to_string().contains("does not ask for a login"), "{refused}");
+}
+
+#[tokio::test]
+async fn clients_that_share_a_store_use_the_token_that_one_of_them_renewed() {
+    let (issuer, serving) = servers(&[]).await;
+    let store = Shared::default();
+    issuer.behave(|issuer| issuer.lifetime = 10);
+    let [one, other] = [(); 2].map(|()| login().kept_in(store.clone()));
+    let (one, other) =
+        (connect(one, &serving.url).await.unwrap(), connect(other, &serving.url).await.unwrap());
+    issuer.behave(|issuer| issuer.lifetime = 3600);
+    assert!(ask(&one, "math_add").await.is_ok());
+    let asked = issuer.asked("/token").len();
+    // The refresh token of the other one has been used, and is not good any more.
+    assert!(ask(&other, "math_add").await.is_ok());
+    assert_eq!((issuer.asked("/token").len(), issuer.asked("/authorize").len()), (asked, 1));
 }
 
 // MCP-A-24

@@ -10,6 +10,7 @@ use switchboard_mcp::model::{Body, CompletionParams, CompletionRef};
 
 use crate::client::within;
 use crate::fixtures::{add, offered, server, stuck, text_tool};
+use crate::scripted::{Scripted, result, stateless};
 use crate::ways::{WAYS, builder, connect};
 
 // MCP-X-01, MCP-X-02, MCP-SSE-06, MCP-T-05, MCP-T-07
@@ -105,4 +106,25 @@ async fn a_call_that_times_out_is_cancelled_on_the_server() {
         assert_eq!(within(events.recv()).await, Some("started"));
         assert_eq!(within(events.recv()).await, Some("dropped"), "{way:?}");
     }
+}
+
+#[tokio::test]
+async fn any_method_can_be_called_and_members_of_meta_are_kept() {
+    let server = Scripted::start(|asked| match asked.method() {
+        "shop/open-3" => {
+            let meta = &asked.body["params"]["_meta"];
+            assert_eq!(meta["com.example/trace"], "abc");
+            assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+            assert_eq!(asked.body.to_string().matches("protocolVersion").count(), 1);
+            result(&asked, &json!({"resultType": "complete", "door": asked.body["params"]["door"]}))
+        }
+        _ => stateless(&asked),
+    })
+    .await;
+    let client = within(builder().connect(&server.url())).await.unwrap();
+    let meta = json!({"com.example/trace": "abc", "io.modelcontextprotocol/protocolVersion": "1999-01-01"});
+    let method = format!("shop/open-{}", 3);
+    let told: Value =
+        within(client.request(method, json!({"door": 7, "_meta": meta})).into_future()).await.unwrap();
+    assert_eq!(told["door"], 7);
 }

@@ -17,5 +17,6 @@ mod scripted;
 #[path = "../http/serving.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod serving;
+mod settings;
 mod watching;
 mod ways;

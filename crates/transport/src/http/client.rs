@@ -55,7 +55,7 @@ pub fn connect(url: &str) -> Result<Peer, HttpUrlError> {
 /// event, or earlier if the server announces it, as ours does.
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Calls>,
+    pub(super) inner: Arc<Calls>,
     /// Receives the notifications in event streams.
     service: Option<Arc<dyn Service>>,
 }

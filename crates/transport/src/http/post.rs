@@ -10,7 +10,7 @@ use http::header::HeaderMap;
 use http::{Method, Response};
 use http_body::Body as HttpBody;
 use hyper::body::Incoming;
-use switchboard_core::{CallError, Share};
+use switchboard_core::{CallError, Direction, Share, Tap, Wire};
 use tokio::time::{Instant, timeout};
 
 use super::body::{self, Unread};
@@ -33,7 +33,7 @@ impl Client {
         let until = Instant::now() + time;
         let response = timeout(time, self.pass(headers, content)).await;
         let (head, content) = response.map_err(|_| CallError::TimedOut)??.into_parts();
-        let content = ResponseBody::new(content).whole(limit, until - Instant::now()).await?;
+        let content = self.body(content).whole(limit, until - Instant::now()).await?;
         Ok(Response::from_parts(head, content))
     }
 
@@ -50,7 +50,13 @@ impl Client {
         time: Duration,
     ) -> Result<Response<ResponseBody>, CallError> {
         let response = timeout(time, self.request_with(method, headers, content)).await;
-        Ok(response.map_err(|_| CallError::TimedOut)??.map(ResponseBody::new))
+        Ok(response.map_err(|_| CallError::TimedOut)??.map(|content| self.body(content)))
+    }
+
+    fn body(&self, content: Incoming) -> ResponseBody {
+        let options = &self.inner.options;
+        let parser = Parser::new(options.limits.longest_frame());
+        ResponseBody { content, chunk: Bytes::new(), parser, tap: options.tap.clone() }
     }
 }
 
@@ -60,16 +66,10 @@ pub struct ResponseBody {
     /// Bytes that were received and not parsed.
     chunk: Bytes,
     parser: Parser,
+    tap: Option<Tap>,
 }
 
-/// The most bytes of an event.
-const EVENT: usize = 64 << 20;
-
 impl ResponseBody {
-    fn new(content: Incoming) -> ResponseBody {
-        ResponseBody { content, chunk: Bytes::new(), parser: Parser::new(EVENT) }
-    }
-
     /// All of it, up to `limit` bytes, within this time.
     ///
     /// # Errors
@@ -77,11 +77,17 @@ impl ResponseBody {
     /// When it is longer, or does not arrive in time.
     pub async fn whole(self, limit: usize, time: Duration) -> Result<Bytes, CallError> {
         let content = body::read(self.content, limit, time, Share::default()).await;
-        content.map_err(|unread| match unread {
+        let content = content.map_err(|unread| match unread {
             Unread::TooSlow => CallError::TimedOut,
-            Unread::TooLarge | Unread::NoRoom => CallError::Protocol("the response is too long".into()),
+            Unread::TooLarge | Unread::NoRoom => {
+                CallError::Protocol(format!("the response is too long: more than {limit} bytes").into())
+            }
             Unread::Broken => broken(),
-        })
+        })?;
+        if !content.is_empty() {
+            show(self.tap.as_ref(), &content);
+        }
+        Ok(content)
     }
 
     /// Its next event with data; none at its end. The server may be silent for this long.
@@ -101,7 +107,10 @@ impl ResponseBody {
                 let used = self.chunk.len() - rest.len();
                 self.chunk.advance(used);
                 match piece.map_err(|error| CallError::Protocol(error.to_string().into()))? {
-                    Some(Piece::Event(event)) if !event.data.is_empty() => return Ok(Some(event)),
+                    Some(Piece::Event(event)) if !event.data.is_empty() => {
+                        show(self.tap.as_ref(), event.data.as_bytes());
+                        return Ok(Some(event));
+                    }
                     _ => {}
                 }
             }
@@ -124,6 +133,12 @@ impl ResponseBody {
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.parser.retry()
+    }
+}
+
+fn show(tap: Option<&Tap>, message: &[u8]) {
+    if let Some(tap) = tap {
+        tap.show(Direction::Received, Wire::Message(message));
     }
 }
 

@@ -19,9 +19,6 @@ use super::{Inner, TIME, text_at, time};
 use crate::model::methods;
 use crate::object::Object;
 
-/// The most bytes of an answer.
-const LARGEST: usize = 64 << 20;
-
 /// How long to wait before a stream is resumed, if the server does not say, and at most.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 pub(super) const LONG_PAUSE: Duration = Duration::from_secs(30);
@@ -52,7 +49,7 @@ impl Inner {
         let found = match is_events(&response) {
             true => self.read_events(id, response, call).await?,
             false => {
-                let text = response.into_body().whole(LARGEST, time(call)).await?;
+                let text = response.into_body().whole(self.sender.longest(), time(call)).await?;
                 match Json::parse(String::from_utf8_lossy(&text).into_owned()) {
                     Ok(message) => reply_in(&message, id, status),
                     Err(error) if status.is_success() => {

@@ -17,6 +17,7 @@ use super::super::credentials::{Refusal, Unsent};
 #[derive(Clone)]
 pub(in super::super) struct Sender {
     http: HttpClient,
+    longest: usize,
     url: Arc<str>,
     credentials: Option<Arc<dyn Credentials>>,
 }
@@ -27,7 +28,13 @@ impl Sender {
         credentials: Option<Arc<dyn Credentials>>,
     ) -> Result<Sender, CallError> {
         let url = dial.url().to_string().into();
-        Ok(Sender { http: dial.clone().client()?, url, credentials })
+        let longest = dial.settings().limits.longest_frame();
+        Ok(Sender { longest, http: dial.clone().client()?, url, credentials })
+    }
+
+    /// The most bytes of an answer.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
     }
 
     /// Sends a request, and gives the response as soon as its head is there. The clock stands still while the user logs in.
