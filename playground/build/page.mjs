@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 const folder = new URL('../', import.meta.url);
 const built = new URL('../crates/playground/built/', folder);
 
-/** Where each page begins, where it may send requests, and how many bytes it may have. */
+/** Where each page begins, where it may send requests, what it may play, and how many bytes it may have. */
 const PAGES = [
   {
     name: 'playground',
@@ -27,11 +27,20 @@ const PAGES = [
     connect: "'self'",
     limit: 60_000,
   },
+  {
+    name: 'inspector',
+    source: 'src/inspector',
+    title: 'Switchboard inspector',
+    noscript: 'The inspector needs JavaScript. Without it, use `switchboard tools`, `resources` and `prompts`.',
+    connect: "'self'",
+    media: 'data:',
+    limit: 120_000,
+  },
 ];
 
 for (const page of PAGES) await make(page);
 
-async function make({ name, source, title, noscript, connect, limit }) {
+async function make({ name, source, title, noscript, connect, media, limit }) {
   const bundle = await build({
     absWorkingDir: folder.pathname,
     entryPoints: [`${source}/main.tsx`, `${source}/style.css`],
@@ -60,17 +69,18 @@ async function make({ name, source, title, noscript, connect, limit }) {
     .replace('/*script*/', () => script);
   const compressed = gzipSync(html, { level: 9 });
   if (compressed.length >= limit) fail(`${name}.html has ${compressed.length} bytes compressed; the limit is ${limit}`);
-  await keep(name, html, compressed, policyOf(script, style, connect));
+  await keep(name, html, compressed, policyOf(script, style, connect, media));
 }
 
 /** What a page may do: run its script, use its style sheet, and send requests. */
-function policyOf(script, style, connect) {
+function policyOf(script, style, connect, media) {
   const hash = (content) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
   const rules = [
     "default-src 'none'",
     `script-src ${hash(script)}`,
     `style-src ${hash(style)}`,
     'img-src data:',
+    ...(media ? [`media-src ${media}`] : []),
     `connect-src ${connect}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",

@@ -28,8 +28,9 @@ pub(crate) fn run() -> Result<Done, Failure> {
     // These run the snippets.
     needs::CURL.ensure()?;
     needs::PYTHON.ensure()?;
-    // The same program that the tests of the workspace build.
-    Program::cargo("build --workspace --all-features --bin switchboard").run()?;
+    // The same programs that the tests of the workspace build.
+    Program::cargo("build --workspace --all-features --bin switchboard --example mcp_conformance_server")
+        .run()?;
     let server = workspace::target()?.join("debug").join("switchboard");
     let browser = ["chromium", "chromium-browser"].iter().find_map(|name| find(name));
     npm("browser")

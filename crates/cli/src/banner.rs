@@ -82,6 +82,9 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
                 line(&mut text, format_args!("  switchboard call {} {}", quoted(&url), example(methods)));
             }
         }
+        if let Some(place) = shown.mcp_places().iter().find(|place| *place != "stdio") {
+            line(&mut text, format_args!("  switchboard inspect {}", quoted(place)));
+        }
     }
     if urls.iter().any(|url| ["https:", "wss:", "tls:"].iter().any(|secure| url.starts_with(secure))) {
         let hint = "add `--cacert FILE` if this machine does not trust the issuer of the certificate";

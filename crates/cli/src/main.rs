@@ -32,6 +32,7 @@ mod explain;
 mod failure;
 mod gateway;
 mod generate;
+mod inspect;
 mod job;
 mod job_listener;
 mod key;
@@ -135,6 +136,7 @@ enum Command {
     Explain(Box<explain::Explain>),
     Gateway(Box<gateway::GatewayCommand>),
     Generate(generate::Generate),
+    Inspect(Box<inspect::Inspect>),
     Job(Box<job::Job>),
     Key(key::Key),
     Man(man::Man),
@@ -179,6 +181,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.run(),
         Command::Gateway(gateway) => gateway.run(matches.subcommand_matches("gateway").unwrap_or(&matches)),
         Command::Generate(generate) => generate.run(),
+        Command::Inspect(inspect) => inspect.run(),
         Command::Job(job) => job.run(),
         Command::Key(key) => key.run(),
         Command::Man(man) => man.run(Arguments::command()),

@@ -1,5 +1,5 @@
-//! Pages of Switchboard for browsers, embedded whole: the [playground](page) to try JSON-RPC in, and a [live view](live) of a
-//! running server.
+//! Pages of Switchboard for browsers, embedded whole: the [playground](page) to try JSON-RPC in, a [live view](live) of a
+//! running server, and an [inspector](inspector) of MCP servers.
 //!
 //! They are written in TypeScript in the folder `playground/` of the repository. Each is built into one file, which is part of this
 //! crate; compiling needs nothing but Rust. A page loads nothing from anywhere, so it works without a network. It calls the
@@ -42,6 +42,12 @@ static LIVE: Built = Built {
     plain: LazyLock::new(|| plain(LIVE.html)),
 };
 
+static INSPECTOR: Built = Built {
+    html: include_bytes!("../built/inspector.html.gz"),
+    policy: include_str!("../built/inspector.policy.txt"),
+    plain: LazyLock::new(|| plain(INSPECTOR.html)),
+};
+
 /// The playground, to be shown at a path of calls: it calls its own path with POST.
 #[must_use]
 pub fn page() -> Page {
@@ -53,6 +59,12 @@ pub fn page() -> Page {
 #[must_use]
 pub fn live() -> Page {
     LIVE.page()
+}
+
+/// The inspector of `switchboard inspect`, to be shown at a path whose WebSocket has its methods.
+#[must_use]
+pub fn inspector() -> Page {
+    INSPECTOR.page()
 }
 
 impl Built {
@@ -88,8 +100,13 @@ mod tests {
     }
 
     #[test]
+    fn the_first_load_of_the_inspector_is_under_120_kilobytes() {
+        assert!(INSPECTOR.html.len() < 120_000, "{} bytes", INSPECTOR.html.len());
+    }
+
+    #[test]
     fn the_plain_pages_are_whole() {
-        for Built { html, plain, .. } in [&PLAYGROUND, &LIVE] {
+        for Built { html, plain, .. } in [&PLAYGROUND, &LIVE, &INSPECTOR] {
             // No optional fields in the header, and the length that the trailer states.
             assert_eq!(html[..4], [0x1f, 0x8b, 8, 0]);
             let [.., a, b, c, d] = html else { unreachable!() };
@@ -100,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_policies_allow_the_page_itself_and_nothing_that_is_inlined_later() {
-        for Built { policy, .. } in [&PLAYGROUND, &LIVE] {
+        for Built { policy, .. } in [&PLAYGROUND, &LIVE, &INSPECTOR] {
             assert!(policy.starts_with("default-src 'none'; "), "{policy}");
             for rule in
                 ["script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'", "base-uri 'none'"]
@@ -113,7 +130,9 @@ mod tests {
     }
 
     #[test]
-    fn the_live_page_calls_its_own_server_only() {
-        assert!(LIVE.policy.contains("connect-src 'self';"), "{}", LIVE.policy);
+    fn the_live_page_and_the_inspector_call_their_own_server_only() {
+        for Built { policy, .. } in [&LIVE, &INSPECTOR] {
+            assert!(policy.contains("connect-src 'self';"), "{policy}");
+        }
     }
 }

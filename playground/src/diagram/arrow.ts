@@ -62,6 +62,10 @@ function called(message: Incoming & { kind: 'call' }, isSent: boolean): Omit<Arr
     return found && source(params, found);
   };
   if (/^(rpc\.|\$\/)cancel/.test(method)) return { kind: 'cancel', word: 'cancel', detail: '', ...named(part('id')) };
+  if (method === 'notifications/cancelled') return { kind: 'cancel', word: 'cancel', detail: '', ...named(part('requestId')) };
+  if (method === 'notifications/progress') {
+    return { kind: 'progress', word: 'progress', detail: short(params), run: `progress ${part('progressToken') ?? ''}` };
+  }
   if (/unsubscribe$/.test(method)) return { kind: 'cancel', word: 'unsubscribe', detail: short(params), ...named(id) };
   const subscription = part('subscription');
   if (method === 'rpc.end') return { kind: 'end', word: 'end', detail: subscription ? `stream ${subscription}` : '' };
@@ -81,8 +85,15 @@ function named(id: string | undefined): { readonly id?: string } {
   return id === undefined ? {} : { id };
 }
 
+/** Members that every message of MCP has, and that say nothing about this one. */
+const USUAL = ['_meta', 'resultType'];
+
 function short(json: string): string {
-  return cut(json.length > READ ? json.slice(0, LONGEST + 1) : compact(json));
+  if (json.length > READ) return cut(json);
+  const { node } = /"_meta"/.test(json) ? parse(json) : { node: undefined };
+  if (node?.kind !== 'object') return cut(compact(json));
+  const rest = node.members.filter(({ name }) => !USUAL.includes(name));
+  return cut(rest.length === 0 ? '' : compact(`{${rest.map((m) => `${JSON.stringify(m.name)}:${source(json, m.value)}`).join(',')}}`));
 }
 
 function cut(text: string): string {

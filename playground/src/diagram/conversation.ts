@@ -65,10 +65,29 @@ export function conversation(
   const [first] = pushes;
   if (first && lostPushes > 0) rows.push({ kind: 'note', at: first.moment, text: `${count(lostPushes, 'message')} not kept` });
   rows.push(...pushes.flatMap(rowsOfPush));
-  const ordered = rows.sort((a, b) => momentOf(a) - momentOf(b));
-  const folded = foldRuns(ordered);
-  const dropped = folded.slice(0, Math.max(0, folded.length - MOST));
-  left += dropped.length;
+  return fit(rows.sort((a, b) => momentOf(a) - momentOf(b)), left, hasOlder);
+}
+
+/** Something that went over a wire, in the order in which it went. */
+export interface OnWire {
+  readonly at: number;
+  readonly sent: boolean;
+  /** What the transport adds, not a message. */
+  readonly head: boolean;
+  readonly text: string;
+}
+
+/** The rows of a wire, of which so many messages are not kept. */
+export function conversationOf(wire: readonly OnWire[], lost: number): readonly Row[] {
+  const messages = wire.filter(({ head }) => !head);
+  const rows = messages.slice(-READ).map((message) => once(message, () => arrowOf(message.text, message.at, message.sent)));
+  return fit(rows, lost + messages.length - rows.length, false);
+}
+
+/** The last of these rows, with runs folded. */
+function fit(rows: readonly Row[], leftBefore: number, hasOlder: boolean): readonly Row[] {
+  const folded = foldRuns(rows);
+  const left = leftBefore + Math.max(0, folded.length - MOST);
   const kept = folded.slice(-MOST);
   if (left > 0) return [{ kind: 'fold', text: `${count(left, 'earlier message')} left out` }, ...kept];
   return hasOlder ? [{ kind: 'fold', text: 'earlier messages left out' }, ...kept] : kept;

@@ -14,6 +14,7 @@ import { noteRefusal } from './identity.js';
 import { takeId } from './ids.js';
 import { routed } from './proxy.js';
 import { endpoint, endpointProblem, target, transport } from './settings.js';
+import { spoken } from './spoken.js';
 import { tray } from './tray.js';
 
 /** The last exchanges, the newest first. */
@@ -23,8 +24,6 @@ export const shown = signal<Exchange | undefined>(undefined);
 const shownFor = signal('');
 /** Whether something else was chosen since, so that what is shown does not belong to it. */
 export const isStale = computed(() => shown.value !== undefined && shownFor.value !== subject.value);
-/** What a screen reader says. */
-export const spoken = signal('');
 
 /** As many are kept. */
 export const KEPT_EXCHANGES = 30;

@@ -7,7 +7,8 @@ import type { Exchange } from '../rpc/exchange.js';
 import { broken, brokenText } from './draft.js';
 import { remember } from './history.js';
 import { endpointProblem, target, transport } from './settings.js';
-import { begin, conclude, deliver, prepare, show, spoken, where } from './traffic.js';
+import { spoken } from './spoken.js';
+import { begin, conclude, deliver, prepare, show, where } from './traffic.js';
 
 /** The outcomes of the cases that were tried, by their keys. */
 export const trials = signal<ReadonlyMap<string, Trial>>(new Map());

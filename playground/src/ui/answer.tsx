@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { Exchange } from '../rpc/exchange.js';
 import { isStale, log, show, shown, summary } from '../state/traffic.js';
+import { amount, time } from './amounts.js';
 import { VerdictCard } from './broken.js';
 import { Code } from './code.js';
 import { Empty, Tabs } from './controls.js';
@@ -112,15 +113,4 @@ function Status({ exchange }: { exchange: Exchange }) {
       )}
     </div>
   );
-}
-
-/** A time in milliseconds or seconds. */
-export function time(ms: number): string {
-  return ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
-}
-
-/** A number of bytes. */
-export function amount(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  return bytes < 1 << 20 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / (1 << 20)).toFixed(1)} MiB`;
 }

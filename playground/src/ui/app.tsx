@@ -1,6 +1,7 @@
 /** The page: what to send, on the left; the request, in the middle; the answer, on the right. */
 
-import { shown, spoken } from '../state/traffic.js';
+import { spoken } from '../state/spoken.js';
+import { shown } from '../state/traffic.js';
 import { AnswerPane } from './answer.js';
 import { toast } from './copy.js';
 import { HeadersDialog } from './headers.js';

@@ -1,7 +1,7 @@
 /** Copying to the clipboard, and saying so. */
 
 import { signal } from '@preact/signals';
-import { spoken } from '../state/traffic.js';
+import { spoken } from '../state/spoken.js';
 import { CopyIcon } from './icons.js';
 
 /** What is shown for a moment. */

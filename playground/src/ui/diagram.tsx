@@ -1,17 +1,12 @@
 /** The conversation as a sequence diagram, which grows as messages go and come. */
 
 import { signal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Arrow } from '../diagram/arrow.js';
-import { type Row, conversation } from '../diagram/conversation.js';
-import { svgFile } from '../diagram/file.js';
-import { HEAD, type Placed, layOut } from '../diagram/layout.js';
+import { useRef } from 'preact/hooks';
+import { conversation } from '../diagram/conversation.js';
 import type { Exchange } from '../rpc/exchange.js';
-import { idColour } from '../rpc/ids.js';
 import { KEPT_EXCHANGES, log, pushCount, pushes } from '../state/traffic.js';
-import { time } from './answer.js';
 import { Segmented } from './controls.js';
-import { say } from './copy.js';
+import { Drawing, InWords, SaveDrawing, useFollowing, useWidth } from './drawing.js';
 
 type Scope = 'all' | 'one';
 const scope = signal<Scope>('all');
@@ -20,12 +15,6 @@ const SCOPES: readonly { value: Scope; label: string; hint: string }[] = [
   { value: 'all', label: 'All messages', hint: 'Everything that was sent and received' },
   { value: 'one', label: 'This request', hint: 'The selected request and its answers' },
 ];
-
-/** Where the times end, and the margin on the right. */
-const GUTTER = 60;
-const EDGE = 20;
-/** The width of a character of a label. */
-const CHARACTER = 7.3;
 
 export function Diagram({ exchange }: { exchange: Exchange }) {
   const drawing = useRef<SVGSVGElement>(null);
@@ -46,169 +35,10 @@ export function Diagram({ exchange }: { exchange: Exchange }) {
       <div class="result-tools">
         <Segmented label="Messages to draw" choices={SCOPES} value={scope.value} onChoose={(value) => (scope.value = value)} />
         <span class="spacer" />
-        <button type="button" class="quiet small" onClick={() => save(drawing.current!)}>
-          Save as SVG
-        </button>
+        <SaveDrawing drawing={drawing} />
       </div>
-      <Drawing rows={rows} width={width} server={hosts.join(', ')} drawing={drawing} />
-      <details class="seq-text">
-        <summary>Show as text</summary>
-        <ol>
-          {layOut(rows).rows.map((placed, at) => (
-            <li key={at}>{inWords(placed)}</li>
-          ))}
-        </ol>
-      </details>
+      <Drawing rows={rows} width={width} client="Playground" server={hosts.join(', ')} drawing={drawing} />
+      <InWords rows={rows} />
     </section>
   );
-}
-
-interface DrawingProps {
-  readonly rows: readonly Row[];
-  readonly width: number;
-  readonly server: string;
-  readonly drawing: preact.RefObject<SVGSVGElement | null>;
-}
-
-function Drawing({ rows, width, server, drawing }: DrawingProps) {
-  const layout = layOut(rows);
-  const [left, right] = [GUTTER + EDGE, width - EDGE * 2];
-  const title = `Sequence diagram of the messages between this page and ${server}`;
-  return (
-    <svg
-      xmlns="http://www.w3.org/2000/svg"
-      class="seq"
-      ref={drawing}
-      width={width}
-      height={layout.height}
-      viewBox={`0 0 ${width} ${layout.height}`}
-      role="img"
-      aria-label={title}
-    >
-      <title>{title}</title>
-      <rect class="seq-ground" width={width} height={layout.height} />
-      {[left, right].map((x) => (
-        <line key={x} class="seq-life" x1={x} x2={x} y1={HEAD - 8} y2={layout.height - 8} />
-      ))}
-      <Side x={left} anchor="start" name="Playground" width={width} />
-      <Side x={right} anchor="end" name={server || 'Server'} width={width} />
-      {layout.rows.map((placed, at) => (
-        <RowShape key={at} placed={placed} left={left} right={right} />
-      ))}
-    </svg>
-  );
-}
-
-/** The name of a side, above its line. */
-function Side({ x, anchor, name, width }: { x: number; anchor: 'start' | 'end'; name: string; width: number }) {
-  const shown = clipped(name, (width - 2 * GUTTER) / 2);
-  const wide = shown.length * CHARACTER + 20;
-  const from = anchor === 'start' ? x - 24 : x + 24 - wide;
-  return (
-    <>
-      <rect class="seq-side" x={from} y={10} width={wide} height={28} rx={7} />
-      <text class="seq-label" x={from + wide / 2} y={28} text-anchor="middle">
-        {shown}
-      </text>
-    </>
-  );
-}
-
-function RowShape({ placed: { row, y, at, pause }, left, right }: { placed: Placed; left: number; right: number }) {
-  const middle = (left + right) / 2;
-  return (
-    <>
-      {pause !== undefined && (
-        <text class="seq-small" x={middle} y={y - (row.kind === 'arrow' ? 33 : 22)} text-anchor="middle">
-          {time(pause)} later
-        </text>
-      )}
-      {at !== undefined && (
-        <text class="seq-small" x={GUTTER} y={y + 4} text-anchor="end">
-          {time(at)}
-        </text>
-      )}
-      {row.kind === 'arrow' ? (
-        <ArrowShape arrow={row.arrow} y={y} left={left} right={right} />
-      ) : (
-        <text class={row.kind === 'note' && row.isFailure ? 'seq-small seq-failure' : 'seq-small'} x={middle} y={y} text-anchor="middle">
-          {row.kind === 'fold' ? `⋮ ${row.text} ⋮` : clipped(row.text, right - left)}
-        </text>
-      )}
-    </>
-  );
-}
-
-function ArrowShape({ arrow, y, left, right }: { arrow: Arrow; y: number; left: number; right: number }) {
-  const [from, to] = arrow.isSent ? [left, right] : [right, left];
-  const back = arrow.isSent ? -8 : 8;
-  const id = arrow.id === undefined ? undefined : clipped(arrow.id, 110);
-  const room = right - left - 16 - (arrow.word.length + 1 + (id === undefined ? 0 : id.length + 4)) * CHARACTER;
-  return (
-    <g class={`seq-${arrow.kind}`}>
-      <text class="seq-label" x={(left + right) / 2} y={y - 7} text-anchor="middle">
-        <tspan class="seq-word">{arrow.word}</tspan>
-        {arrow.detail !== '' && ` ${clipped(arrow.detail, room)}`}
-        {id !== undefined && (
-          <>
-            <tspan dx="8">id </tspan>
-            <tspan class={`seq-id id-${idColour(arrow.id!)}`}>{id}</tspan>
-          </>
-        )}
-      </text>
-      <line class="seq-line" x1={from} x2={to + back} y1={y} y2={y} />
-      <path class="seq-point" d={`M${to} ${y}l${back} -5v10z`} />
-    </g>
-  );
-}
-
-/** A text that fits into a width. */
-function clipped(text: string, width: number): string {
-  const most = Math.max(1, Math.floor(width / CHARACTER));
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
-}
-
-function inWords({ row, at }: Placed): string {
-  if (row.kind === 'fold') return `… ${row.text} …`;
-  if (row.kind === 'note') return `${time(at ?? 0)}: ${row.text}`;
-  const { arrow } = row;
-  const id = arrow.id === undefined ? '' : `, id ${arrow.id}`;
-  return `${time(at ?? 0)}, ${arrow.isSent ? 'sent' : 'received'}: ${`${arrow.word} ${arrow.detail}`.trim()}${id}`;
-}
-
-function save(drawing: SVGSVGElement): void {
-  const url = URL.createObjectURL(new Blob([svgFile(drawing, document.styleSheets)], { type: 'image/svg+xml' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = 'conversation.svg';
-  link.click();
-  URL.revokeObjectURL(url);
-  say('Saved as conversation.svg');
-}
-
-/** The width that there is for a drawing. */
-function useWidth(): [preact.RefObject<HTMLElement | null>, number] {
-  const box = useRef<HTMLElement>(null);
-  const [width, setWidth] = useState(480);
-  useLayoutEffect(() => {
-    const watcher = new ResizeObserver(([entry]) => setWidth(Math.max(280, Math.min(800, Math.floor(entry!.contentRect.width)))));
-    watcher.observe(box.current!);
-    return () => watcher.disconnect();
-  }, []);
-  return [box, width];
-}
-
-/** Keeps the end in sight, unless the reader scrolled away from it. */
-function useFollowing(box: preact.RefObject<HTMLElement | null>, rows: number): void {
-  const isAtEnd = useRef(true);
-  useEffect(() => {
-    const pane = box.current?.closest('.pane-scroll');
-    const note = () => (isAtEnd.current = !!pane && pane.scrollHeight - pane.scrollTop - pane.clientHeight < 80);
-    pane?.addEventListener('scroll', note);
-    return () => pane?.removeEventListener('scroll', note);
-  }, [box]);
-  useEffect(() => {
-    const pane = box.current?.closest('.pane-scroll');
-    if (pane && isAtEnd.current) pane.scrollTop = pane.scrollHeight;
-  }, [box, rows]);
 }

@@ -1,36 +1,46 @@
 /** A form for the params of a method: another view of the same text that the editor shows. */
 
-import type { TargetedInputEvent } from 'preact';
-import { useState } from 'preact/hooks';
+import { type TargetedInputEvent, createContext } from 'preact';
+import { useContext, useState } from 'preact/hooks';
 import { setItem, setMember } from '../json/edit.js';
 import { member, source } from '../json/node.js';
 import { parse } from '../json/parse.js';
-import { type Method, type Param, itemsOf } from '../rpc/document.js';
+import { type Param, itemsOf } from '../rpc/document.js';
 import { type Choice, type Keywords, type Root, type Schema, choicesOf, resolve, types, withoutNull } from '../schema/schema.js';
 import { sample } from '../schema/sample.js';
 import { shortName } from '../schema/words.js';
-import type { Path } from '../schema/check.js';
-import { problems, takesList } from '../state/draft.js';
+import type { Path, Problem } from '../schema/check.js';
 import { CloseIcon, PlusIcon } from './icons.js';
 
 /** Values that are nested deeper are typed as JSON. */
 const DEPTH = 3;
 
+/** What is wrong with the values, for the controls. */
+const Problems = createContext<readonly Problem[]>([]);
+
 interface FormProps {
-  readonly method: Method;
+  readonly params: readonly Param[];
   readonly root: Root;
   readonly text: string;
   readonly onText: (text: string) => void;
 }
 
-export function Form({ method, root, text, onText }: FormProps) {
+export function Form({ isList = false, problems, ...props }: FormProps & { isList?: boolean; problems: readonly Problem[] }) {
+  const { node } = parse(props.text);
+  const Shape = (node ? node.kind === 'array' : isList) ? ListForm : NamedForm;
+  return (
+    <Problems.Provider value={problems}>
+      <Shape {...props} />
+    </Problems.Provider>
+  );
+}
+
+function NamedForm({ params, root, text, onText }: FormProps) {
   const { node } = parse(text);
-  const asList = node ? node.kind === 'array' : takesList(method);
-  if (asList) return <ListForm method={method} root={root} text={text} onText={onText} />;
   const set = (name: string, value: string | undefined) => onText(setMember(text, name, value));
   return (
     <div class="form">
-      {method.params.map((param) => {
+      {params.map((param) => {
         const value = member(node, param.name);
         const json = value ? source(text, value) : undefined;
         const change = (value: string | undefined) => set(param.name, value);
@@ -40,12 +50,12 @@ export function Form({ method, root, text, onText }: FormProps) {
   );
 }
 
-function ListForm({ method, root, text, onText }: FormProps) {
+function ListForm({ params, root, text, onText }: FormProps) {
   const { node } = parse(text);
   const items = node?.kind === 'array' ? node.items.map((item) => source(text, item)) : [];
   return (
     <div class="form">
-      {method.params.map((param, at) => {
+      {params.map((param, at) => {
         if (!param.rest) {
           const set = (value: string | undefined) => onText(setItem(text, at, value ?? (at < items.length - 1 ? 'null' : undefined)));
           return <Labelled key={param.name} param={param} path={[at]} root={root} text={items[at]} onText={set} />;
@@ -137,11 +147,12 @@ function Value(props: ValueProps) {
 }
 
 function Choices({ id, path, text, onText, required, choices }: ValueProps & { choices: readonly Choice[] }) {
+  const marks = useMarks(id, path);
   const value = text?.trim();
   const isKnown = value !== undefined && choices.some((choice) => choice.json === value);
   return (
     <>
-      <select id={id} value={value ?? ''} onChange={(event) => onText(event.currentTarget.value || undefined)} {...marks(id, path)}>
+      <select id={id} value={value ?? ''} onChange={(event) => onText(event.currentTarget.value || undefined)} {...marks}>
         {(!required || value === undefined) && <option value="">{required ? 'Choose…' : 'Not sent'}</option>}
         {value !== undefined && !isKnown && <option value={value}>{value}</option>}
         {choices.map(({ json, description }) => (
@@ -156,19 +167,19 @@ function Choices({ id, path, text, onText, required, choices }: ValueProps & { c
 }
 
 /** What is wrong with a value, and, unless each of its parts has a control, with what is inside it. */
-function problemsAt(path: Path, isGroup = false): readonly string[] {
+function useProblems(path: Path, isGroup = false): readonly string[] {
   const isAt = (other: Path) =>
     path.every((step, at) => String(other[at]) === String(step)) && !(isGroup && (path.length === 0 || other.length > path.length));
-  return problems.value.filter((problem) => isAt(problem.path)).map((problem) => problem.message);
+  return useContext(Problems).filter((problem) => isAt(problem.path)).map((problem) => problem.message);
 }
 
 /** The attributes of a control whose value is wrong. */
-function marks(id: string, path: Path) {
-  return problemsAt(path).length > 0 ? { 'aria-invalid': true, 'aria-describedby': `${id}-problem` } : {};
+function useMarks(id: string, path: Path) {
+  return useProblems(path).length > 0 ? { 'aria-invalid': true, 'aria-describedby': `${id}-problem` } : {};
 }
 
 function FieldProblems({ id, path, isGroup = false }: { id: string; path: Path; isGroup?: boolean }) {
-  const messages = problemsAt(path, isGroup);
+  const messages = useProblems(path, isGroup);
   if (messages.length === 0) return null;
   return (
     <p id={`${id}-problem`} class="field-problem">
@@ -259,6 +270,7 @@ interface TypedProps extends ValueProps {
 /** One line that is typed. While it is, it is left as it is typed. */
 function Typed({ id, path, text, onText, required, kind, known }: TypedProps) {
   const [typed, setTyped] = useState<string | undefined>(undefined);
+  const marks = useMarks(id, path);
   const hint = known.default !== undefined ? JSON.stringify(known.default) : kind === 'any' ? 'Any JSON' : required ? '' : 'Not sent';
   const input = (event: TargetedInputEvent<HTMLInputElement>) => {
     const value = event.currentTarget.value;
@@ -279,7 +291,7 @@ function Typed({ id, path, text, onText, required, kind, known }: TypedProps) {
         value={typed ?? toTyped(text, kind)}
         onInput={input}
         onBlur={() => setTyped(undefined)}
-        {...marks(id, path)}
+        {...marks}
       />
       <FieldProblems id={id} path={path} />
     </>

@@ -1,8 +1,6 @@
 /** Ids in colours: the same id has the same colour wherever it stands. The id itself is always written, too. */
 
-import { StateField } from '@codemirror/state';
-import { Decoration, type DecorationSet, EditorView } from '@codemirror/view';
-import { ID_COLOURS, idColour, idMarks } from '../rpc/ids.js';
+import { idColour } from '../rpc/ids.js';
 
 /** An id, as JSON text. */
 export function IdTag({ id }: { id: string }) {
@@ -10,30 +8,5 @@ export function IdTag({ id }: { id: string }) {
     <span class={`id id-${idColour(id)}`} title={`id ${id}`}>
       {id}
     </span>
-  );
-}
-
-/** The same in an editor, whose style sheets the page's do not reach. */
-export const idsInEditor = [
-  StateField.define<DecorationSet>({
-    create: (state) => decorations(state.doc.toString()),
-    update: (old, change) => (change.docChanged ? decorations(change.newDoc.toString()) : old),
-    provide: (field) => EditorView.decorations.from(field),
-  }),
-  EditorView.theme(
-    Object.fromEntries(
-      Array.from({ length: ID_COLOURS }, (_, at) => [
-        `.id-${at}, .id-${at} *`,
-        { color: `var(--id-${at})`, fontWeight: '700', textDecoration: 'underline 2px', textUnderlineOffset: '3px' },
-      ]),
-    ),
-  ),
-];
-
-function decorations(text: string): DecorationSet {
-  const marks = idMarks(text).filter(({ from, to }) => to > from);
-  return Decoration.set(
-    marks.map(({ from, to, id }) => Decoration.mark({ class: `id-${idColour(id)}` }).range(from, to)),
-    true,
   );
 }

@@ -5,7 +5,7 @@ import { isBatch, isTyped, message, messageRemarks, requestView, resetMessage, p
 import { tray } from '../state/tray.js';
 import { Segmented } from './controls.js';
 import { Editor } from './editor.js';
-import { idsInEditor } from './id-tag.js';
+import { idsInEditor } from './ids-in-editor.js';
 
 const VIEWS = [
   { value: 'params' as const, label: 'Params', hint: 'The params, as a form and as JSON' },

@@ -14,6 +14,7 @@ import {
   params,
   problems,
   schema,
+  takesList,
   view,
   wantsStream,
   withPlace,
@@ -108,7 +109,10 @@ function MethodDocs({ method }: { method: Method }) {
             </span>
           ))}
           {tool !== undefined && (
-            <span class="badge" title={`Clients of the Model Context Protocol call this method as the tool ${tool}.`}>
+            <span
+              class="badge"
+              title={`Clients of the Model Context Protocol call this method as the tool ${tool}. To see it as they do: switchboard inspect ${new URL('/mcp', endpoint.value).href}`}
+            >
               tool <span class="mono">{tool}</span>
             </span>
           )}
@@ -181,7 +185,15 @@ function Params() {
   return (
     <div class="params">
       {known && known.params.length > 0 && (
-        <Form key={known.name} method={known} root={root.value} text={params.value} onText={(text) => (params.value = text)} />
+        <Form
+          key={known.name}
+          params={known.params}
+          isList={takesList(known)}
+          problems={problems.value}
+          root={root.value}
+          text={params.value}
+          onText={(text) => (params.value = text)}
+        />
       )}
       {known && !hasParams && params.value === '' && <p class="muted">This method takes no params.</p>}
       {(hasParams || params.value !== '') && (

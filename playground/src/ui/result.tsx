@@ -7,7 +7,7 @@ import { compact } from '../json/print.js';
 import { UNAUTHORIZED, meaning } from '../rpc/errors.js';
 import type { Exchange, Failure, Frame } from '../rpc/exchange.js';
 import { type Incoming, type RpcError, readMessage } from '../rpc/message.js';
-import { time } from './answer.js';
+import { time } from './amounts.js';
 import { Empty } from './controls.js';
 import { IdTag } from './id-tag.js';
 import { JsonView } from './json-view.js';

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { Exchange } from '../rpc/exchange.js';
-import { time } from './answer.js';
+import { time } from './amounts.js';
 import { Segmented } from './controls.js';
 import { CopyButton } from './copy.js';
 import { JsonView } from './json-view.js';

@@ -1,7 +1,7 @@
 /** Request and response exactly as they were sent and received. */
 
 import type { Exchange, Head } from '../rpc/exchange.js';
-import { amount, time } from './answer.js';
+import { amount, time } from './amounts.js';
 import { CopyButton } from './copy.js';
 import { JsonView } from './json-view.js';
 

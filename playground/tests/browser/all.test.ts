@@ -17,3 +17,5 @@ import './page.js';
 import './access.js';
 import './live.js';
 import './topology.js';
+import './inspector.js';
+import './inspector-login.js';

@@ -10,7 +10,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { after, test as nodeTest } from 'node:test';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 
-const PROGRAM = process.env.SWITCHBOARD ?? '';
+export const PROGRAM = process.env.SWITCHBOARD ?? '';
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -70,6 +70,26 @@ function run(command: string, options: readonly string[]): Promise<Running> {
       if (url && (admin || !options.includes('--admin'))) resolve({ url: `${url}/`, admin: `${admin}/`, stop });
     });
     child.on('exit', () => reject(new Error(`the server ended: ${said}`)));
+    child.on('error', reject);
+  });
+}
+
+/** Runs a program until it prints this, or, without that, until it ends. */
+export function started(options: readonly string[], until: RegExp, program?: string): Promise<{ found: string }>;
+export function started(options: readonly string[], until: undefined, program?: string): Promise<{ said: string; code: number | null }>;
+export function started(options: readonly string[], until: RegExp | undefined, program = PROGRAM): Promise<unknown> {
+  const child = spawn(program, options, { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const hear = (piece: unknown) => {
+      said += String(piece);
+      const found = until?.exec(said)?.[1];
+      if (found !== undefined) resolve({ found });
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.on('close', (code) => (until ? reject(new Error(`it ended: ${said}`)) : resolve({ said, code })));
     child.on('error', reject);
   });
 }

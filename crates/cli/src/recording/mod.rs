@@ -9,7 +9,10 @@
 mod reader;
 mod writer;
 
+use std::time::SystemTime;
+
 use serde::{Deserialize, Deserializer, Serialize};
+use switchboard::lines::rfc3339;
 use switchboard::{ErrorObject, Json};
 
 pub(crate) use self::reader::{Run, read};
@@ -29,6 +32,13 @@ pub(crate) struct Header {
     /// When the recording began, in UTC. Offsets count from here.
     #[serde(default)]
     pub(crate) time: String,
+}
+
+impl Header {
+    /// The header of a recording that began at this time.
+    pub(crate) fn new(began: SystemTime) -> Header {
+        Header { format: FORMAT.to_owned(), version: VERSION, time: rfc3339(began) }
+    }
 }
 
 /// A call with its answer.

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 use std::time::SystemTime;
 
-use switchboard::lines::{LineQueue, rfc3339};
+use switchboard::lines::LineQueue;
 
-use super::{FORMAT, Header, VERSION, line, reader};
+use super::{Header, line, reader};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -25,8 +25,7 @@ pub(crate) fn start(path: &Path) -> Result<LineQueue, Failure> {
         return Err(Failure::usage(what).advise("choose another file, or delete it first"));
     }
     let queue = LineQueue::builder("recording", lost).with_room(ROOM).start(file).map_err(cannot)?;
-    let header = Header { format: FORMAT.to_owned(), version: VERSION, time: rfc3339(SystemTime::now()) };
-    queue.push(&line(&header));
+    queue.push(&line(&Header::new(SystemTime::now())));
     Ok(queue)
 }
 

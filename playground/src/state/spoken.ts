@@ -1,0 +1,5 @@
+/** What a screen reader says. */
+
+import { signal } from '@preact/signals';
+
+export const spoken = signal('');
