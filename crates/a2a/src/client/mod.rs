@@ -40,7 +40,7 @@ struct Inner {
     card: AgentCard,
     remote: Remote,
     peer: Peer,
-    resumes: u32,
+    resume_time: Duration,
 }
 
 /// The options of a [`Client`].
@@ -53,8 +53,8 @@ pub struct ClientOptions {
     pub time: Duration,
     /// The extensions that it understands.
     pub extensions: Vec<String>,
-    /// How often a stream that was cut off is resumed before it fails: 5 times by default.
-    pub resumes: u32,
+    /// For how long it tries to resume a stream that was cut off: 2 minutes by default. With zero, the stream fails immediately.
+    pub resume_time: Duration,
 }
 
 impl Default for ClientOptions {
@@ -63,7 +63,7 @@ impl Default for ClientOptions {
             http: HttpClientOptions::default(),
             time: Duration::from_secs(600),
             extensions: Vec::new(),
-            resumes: 5,
+            resume_time: Duration::from_secs(120),
         }
     }
 }
@@ -88,10 +88,10 @@ impl ClientOptions {
         self
     }
 
-    /// Sets [`resumes`](ClientOptions::resumes).
+    /// Sets [`resume_time`](ClientOptions::resume_time).
     #[must_use]
-    pub fn with_resumes(self, resumes: u32) -> ClientOptions {
-        ClientOptions { resumes, ..self }
+    pub fn with_resume_time(self, resume_time: Duration) -> ClientOptions {
+        ClientOptions { resume_time, ..self }
     }
 }
 
@@ -114,7 +114,7 @@ impl Client {
         let (card, card_url) = connect::card(url, &options).await?;
         let remote = connect::remote(&card, &card_url, &options)?;
         let peer = Peer::local(remote.clone()).with_timeout(options.time);
-        Ok(Client(Arc::new(Inner { card, remote, peer, resumes: options.resumes })))
+        Ok(Client(Arc::new(Inner { card, remote, peer, resume_time: options.resume_time })))
     }
 
     /// The card of the agent.

@@ -1,5 +1,6 @@
 //! The server: the methods of A2A in front of a method that answers messages.
 
+mod following;
 mod handle;
 mod index;
 mod method;

@@ -112,6 +112,8 @@ impl Shared {
 
     /// Stores a new task. If there is no room, the oldest tasks that have ended make some.
     pub(super) async fn add(&self, mut record: Record) -> Result<(Record, Bytes), ErrorObject> {
+        // Those of an earlier life count, too.
+        self.index.load_first(&self.records).await.map_err(|error| unavailable(&error))?;
         // How many tasks may go for one: a large one may need the room of several.
         for _ in 0..32 {
             if let Some((number, id)) = self.index.surplus() {

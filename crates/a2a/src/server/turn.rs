@@ -18,6 +18,9 @@ use crate::model::{Message, Role, StatusUpdate, StreamEvent, Task, TaskState, Ta
 /// How many messages of its history a task keeps: the latest.
 const HISTORY: usize = 100;
 
+/// Why a function cannot change its task any more.
+const ELSEWHERE: &str = "the task was changed elsewhere";
+
 /// The work on one message.
 pub(crate) struct Turn {
     pub(super) id: String,
@@ -39,6 +42,8 @@ struct State {
     /// None once it has ended.
     events: Option<Events>,
     ending: Option<Ending>,
+    /// Another process has changed the task: this one must not.
+    is_lost: bool,
 }
 
 pub(super) type Events = broadcast::Sender<Arc<StreamEvent>>;
@@ -101,7 +106,7 @@ impl Turn {
             Some(_) => shared.channel(&id),
             None => Events::new(shared.options.behind),
         });
-        let state = Mutex::new(State { message, begun, events, ending: None });
+        let state = Mutex::new(State { message, begun, events, ending: None, is_lost: false });
         let (changed, cancelled) = (Notify::new(), Notify::new());
         let (shared, writing) = (Arc::downgrade(shared), tokio::sync::Mutex::default());
         Turn { id, context_id, owner, is_resumed, shared, writing, state, changed, cancelled }
@@ -231,6 +236,9 @@ impl Turn {
             matches!(&event, StreamEvent::ArtifactUpdate(update) if update.append && !update.last_chunk);
         let (mut record, known) = {
             let mut state = self.state();
+            if state.is_lost {
+                return Err(Ended(ELSEWHERE.to_owned()));
+            }
             let begun = state.begun.as_mut().filter(|begun| !begun.record.task.status.state.is_terminal());
             let begun = begun.ok_or_else(|| Ended("the task has ended".to_owned()))?;
             let is_status = matches!(event, StreamEvent::StatusUpdate(_));
@@ -254,7 +262,7 @@ impl Turn {
         let stored = stored.map_err(|error| Ended(failed(&error).message.to_string()))?;
         let Some(bytes) = stored else {
             self.adopt(&shared).await;
-            return Err(Ended("the task was changed elsewhere".to_owned()));
+            return Err(Ended(ELSEWHERE.to_owned()));
         };
         shared.index.note(&record);
         let mut state = self.state();
@@ -263,8 +271,10 @@ impl Turn {
         Ok(())
     }
 
-    /// Takes over what another process has made of the task: it was cancelled there.
+    /// Takes over what another process has made of the task: it was cancelled there, or goes on there because this process was too slow to renew
+    /// its lease.
     async fn adopt(&self, shared: &Shared) {
+        self.state().is_lost = true;
         if let Ok(Some(stored)) = shared.records.read(&self.id).await {
             let mut state = self.state();
             let event = StreamEvent::Task(stored.record.task.clone());

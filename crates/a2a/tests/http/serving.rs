@@ -138,6 +138,10 @@ async fn obey(message: Message, task: TaskHandle, gate: Gate) -> Result<Outcome,
             Ok("hi".into())
         }
         "ask" => Ok(Outcome::input_required("Which city?")),
+        "ask late" => {
+            task.working("thinking").await?;
+            Ok(Outcome::input_required("Which city?"))
+        }
         "login" => Ok(Outcome::auth_required("Log in at https://example.com")),
         "refuse" => Ok(Outcome::rejected("no")),
         "fail" => Err(ErrorObject::new(7, "it broke")),

@@ -31,6 +31,7 @@ impl Turn {
     /// Ends the work.
     pub(in super::super) async fn conclude(&self, stopped: Stopped) {
         let ending = match stopped {
+            _ if self.state().is_lost => Ending::Task,
             Stopped::Cancelled => self.end_with(TaskStatus::new(TaskState::Canceled)).await,
             Stopped::TimedOut => {
                 let status = TaskStatus::new(TaskState::Failed);
@@ -38,13 +39,13 @@ impl Turn {
             }
             Stopped::Replied(reply) => self.conclude_with(reply).await,
         };
-        let (events, is_interrupted) = {
+        let (events, goes_on) = {
             let state = self.state();
             let begun = state.begun.as_ref();
-            (state.events.clone(), begun.is_some_and(|begun| begun.record.task.status.state.is_interrupted()))
+            (state.events.clone(), begun.is_some_and(|begun| !begun.record.task.status.state.is_terminal()))
         };
         if let (Some(events), Some(shared)) = (events, self.shared.upgrade()) {
-            match is_interrupted {
+            match goes_on {
                 true => shared.keep_channel(&self.id, events),
                 false => shared.close_channel(&self.id, None),
             }
