@@ -14,4 +14,6 @@ mod server;
 
 pub use client::{Client, ClientError, ClientOptions, Events, Remote};
 pub use http::{A2aRoute, CardRoute};
-pub use server::{Agent, AgentOptions, Ended, Outcome, Server, TaskHandle, agent_method};
+pub use server::{
+    Agent, AgentOptions, Ended, Outcome, RequestDetails, Server, TaskHandle, Tenants, agent_method,
+};

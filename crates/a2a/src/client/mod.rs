@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use switchboard_core::{CallError, Json, Peer};
+use switchboard_core::{CallError, Context, Json, Peer};
 use switchboard_transport::http::HttpClientOptions;
 
 pub use self::connect::ClientError;
@@ -37,7 +37,7 @@ use crate::model::{AgentCard, GetTask, ListTasks, SendMessage, StreamEvent, Task
 pub struct Client(Arc<Inner>);
 
 struct Inner {
-    card: AgentCard,
+    card: Arc<AgentCard>,
     remote: Remote,
     peer: Peer,
     resume_time: Duration,
@@ -114,7 +114,27 @@ impl Client {
         let (card, card_url) = connect::card(url, &options).await?;
         let remote = connect::remote(&card, &card_url, &options)?;
         let peer = Peer::local(remote.clone()).with_timeout(options.time);
+        let card = Arc::new(card);
         Ok(Client(Arc::new(Inner { card, remote, peer, resume_time: options.resume_time })))
+    }
+
+    /// The same client for calls that are made while handling a call: they belong to its trace, and end with its deadline.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use switchboard_a2a::model::{Message, SendMessage, StreamEvent};
+    /// # use switchboard_a2a::{Client, TaskHandle};
+    /// # use switchboard_core::CallError;
+    /// async fn pass_on(message: Message, task: TaskHandle, other: Client) -> Result<StreamEvent, CallError> {
+    ///     other.within(task.context()).send(SendMessage::new(Message::user(message.text()))).await
+    /// }
+    /// ```
+    #[must_use]
+    pub fn within(&self, cx: &Context) -> Client {
+        let Inner { card, remote, peer, resume_time } = &*self.0;
+        let (card, remote, peer) = (Arc::clone(card), remote.clone(), peer.within(cx));
+        Client(Arc::new(Inner { card, remote, peer, resume_time: *resume_time }))
     }
 
     /// The card of the agent.

@@ -186,8 +186,10 @@ impl Shared {
         };
         let last = record.task.history.iter().rev().find(|message| message.role == Role::User);
         let Some(message) = last.cloned() else { return Ok(Found::Stored(Box::new(stored))) };
+        let (mut request, mut cx) = (SendMessage::new(message), cx.clone());
+        record.request.restore(&mut request, &mut cx);
         let turn = Arc::new(Turn::on(self, record, bytes, true));
-        let reply = turn.call(self, &SendMessage::new(message), cx.clone());
+        let reply = turn.call(self, &request, cx);
         self.run(&turn, reply);
         Ok(Found::Live(turn))
     }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use switchboard_core::{Context, ErrorObject, Reply};
-use switchboard_layers::identity::principal;
 
 use super::following::Following;
 use super::index::{Entry, Page};
+use super::owner::owner;
 use super::records::Stored;
 use super::shared::{Found, Shared};
 use super::stream::{Source, events};
@@ -22,7 +22,7 @@ const CANCEL_AGAIN: usize = 16;
 
 /// Reads a task.
 pub(super) async fn get(shared: &Arc<Shared>, request: &GetTask, cx: &Context) -> Result<Task, ErrorObject> {
-    let mut task = match shared.find(&request.id, &principal(cx), cx).await? {
+    let mut task = match shared.find(&request.id, &owner(cx, request.tenant.as_deref()), cx).await? {
         Found::Live(turn) => turn.snapshot().ok_or_else(|| task_not_found(&request.id))?,
         Found::Stored(stored) => stored.record.task,
     };
@@ -31,8 +31,12 @@ pub(super) async fn get(shared: &Arc<Shared>, request: &GetTask, cx: &Context) -
 }
 
 /// Cancels a task (A2A-M-06). One that changes meanwhile is looked at again.
-pub(super) async fn cancel(shared: &Arc<Shared>, id: &str, cx: &Context) -> Result<Task, ErrorObject> {
-    let owner = principal(cx);
+pub(super) async fn cancel(
+    shared: &Arc<Shared>,
+    request: &GetTask,
+    cx: &Context,
+) -> Result<Task, ErrorObject> {
+    let (id, owner) = (&request.id, owner(cx, request.tenant.as_deref()));
     for _ in 0..CANCEL_AGAIN {
         let task = match shared.find(id, &owner, cx).await? {
             Found::Live(turn) => {
@@ -80,7 +84,7 @@ pub(super) async fn subscribe(
     cx: &Context,
     version: Version,
 ) -> Result<Reply, ErrorObject> {
-    let owner = principal(cx);
+    let owner = owner(cx, request.tenant.as_deref());
     let mut receiver = None;
     let mut task = match shared.find(&request.id, &owner, cx).await? {
         Found::Live(turn) => {
@@ -122,7 +126,7 @@ pub(super) async fn list(
     }
     let after =
         request.page_token.as_deref().filter(|token| !token.is_empty()).map(Token::read).transpose()?;
-    let owner = principal(cx);
+    let owner = owner(cx, request.tenant.as_deref());
     let fault = |error| unavailable(&error);
     shared.index.load(&shared.records).await.map_err(fault)?;
     refresh(shared, &owner).await?;

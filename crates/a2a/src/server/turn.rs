@@ -9,9 +9,9 @@ use switchboard_core::{ErrorObject, Reply};
 use switchboard_layers::store::StoreError;
 use tokio::sync::{Notify, broadcast};
 
-use super::Shared;
 use super::handle::Ended;
 use super::records::{Record, failed};
+use super::{RequestDetails, Shared};
 use crate::model::error::conform;
 use crate::model::{Message, Role, StatusUpdate, StreamEvent, Task, TaskState, TaskStatus};
 
@@ -27,6 +27,7 @@ pub(crate) struct Turn {
     pub(super) context_id: String,
     pub(super) owner: String,
     pub(super) is_resumed: bool,
+    pub(super) request: RequestDetails,
     shared: Weak<Shared>,
     /// Held while the record is written, so that changes are stored in order.
     writing: tokio::sync::Mutex<()>,
@@ -80,23 +81,26 @@ impl Turn {
         shared: &Arc<Shared>,
         owner: String,
         context_id: String,
+        request: RequestDetails,
         message: &mut Message,
     ) -> Turn {
         let id = crate::ids::random();
         (message.task_id, message.context_id) = (Some(id.clone()), Some(context_id.clone()));
-        Turn::of(shared, (id, context_id, owner), Some(message.clone()), None, false)
+        Turn::of(shared, (id, context_id, owner), request, Some(message.clone()), None, false)
     }
 
     /// The work on a task that is stored like this.
     pub(super) fn on(shared: &Arc<Shared>, record: Record, bytes: Bytes, is_resumed: bool) -> Turn {
         let names = (record.task.id.clone(), record.task.context_id.clone(), record.owner.clone());
+        let request = record.request.clone();
         let begun = Begun { size: bytes.len(), record, bytes };
-        Turn::of(shared, names, None, Some(begun), is_resumed)
+        Turn::of(shared, names, request, None, Some(begun), is_resumed)
     }
 
     fn of(
         shared: &Arc<Shared>,
         (id, context_id, owner): (String, String, String),
+        request: RequestDetails,
         message: Option<Message>,
         begun: Option<Begun>,
         is_resumed: bool,
@@ -109,7 +113,7 @@ impl Turn {
         let state = Mutex::new(State { message, begun, events, ending: None, is_lost: false });
         let (changed, cancelled) = (Notify::new(), Notify::new());
         let (shared, writing) = (Arc::downgrade(shared), tokio::sync::Mutex::default());
-        Turn { id, context_id, owner, is_resumed, shared, writing, state, changed, cancelled }
+        Turn { id, context_id, owner, is_resumed, request, shared, writing, state, changed, cancelled }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -196,8 +200,8 @@ impl Turn {
         let (id, context_id) = (self.id.clone(), self.context_id.clone());
         let (artifacts, history) = (Vec::new(), vec![message]);
         let task = Task { id, context_id, status, artifacts, history, metadata: None };
-        let (owner, until) = (self.owner.clone(), shared.records.lease());
-        let (record, bytes) = shared.add(Record { owner, number: 0, until, task }).await?;
+        let (owner, until, request) = (self.owner.clone(), shared.records.lease(), self.request.clone());
+        let (record, bytes) = shared.add(Record { owner, number: 0, until, request, task }).await?;
         let mut state = self.state();
         let event = StreamEvent::Task(record.task.clone());
         state.begun = Some(Begun { size: bytes.len(), record, bytes });

@@ -8,6 +8,7 @@
 mod broker;
 mod cancelling;
 mod cards;
+mod context;
 mod errors;
 mod held;
 mod layers;
@@ -21,3 +22,5 @@ mod serving;
 mod sharing;
 mod streams;
 mod tasks;
+mod tenants;
+mod transports;

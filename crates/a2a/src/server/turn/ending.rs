@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_core::{Code, Context, ErrorObject, Json, Outcome as Replied, Reply, ReplyFuture};
+use tokio::time::Instant;
 
 use super::super::{Outcome, Shared, TaskHandle, inner_call};
 use super::{Ending, Stopped, Turn};
@@ -17,9 +18,9 @@ impl Turn {
         request: &SendMessage,
         mut cx: Context,
     ) -> ReplyFuture {
-        cx.insert(TaskHandle(Some(Arc::clone(self))));
-        // It may outlive the request.
-        cx.deadline = None;
+        // It may outlive the request, and is stopped when its own time is over.
+        cx.deadline = Instant::now().checked_add(shared.options.work_time);
+        cx.insert(TaskHandle::new(self, cx.clone()));
         // Logs, metrics and traces are about what is asked for, and not about `SendMessage`.
         cx.observe_as(shared.method.clone());
         match Json::encode_ref(request) {
