@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::needless_pass_by_value, reason = "values are written where they are sent")]
 
+mod adapters;
 #[path = "../../../../tests/support/broker.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod broker;
