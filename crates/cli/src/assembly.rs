@@ -15,6 +15,7 @@ use switchboard::openrpc::{Discovery, Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::shed::Shedding;
 use switchboard::signing::Verify;
+use switchboard::store::Store;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::trace::Tracing;
 use switchboard::{
@@ -55,6 +56,8 @@ pub(crate) struct Assembly {
     admin: Option<Admin>,
     queue: Queue,
     explaining: Explaining,
+    /// Where the agent keeps its tasks, if not in memory.
+    tasks: Option<Arc<dyn Store>>,
 }
 
 /// The calls that wait because too many run. A reload may replace the limit.
@@ -103,6 +106,7 @@ impl Assembly {
             revocations: Revocations::default(),
             tracing: None,
             bodies: None,
+            tasks: None,
             admin: None,
             queue: Queue::default(),
             explaining: Explaining::default(),
@@ -140,7 +144,8 @@ impl Assembly {
 
     /// Names these URLs in the description. Calls are signed for one of them.
     pub(crate) async fn describe(&mut self, urls: &[String], config: &Config) -> Result<(), Failure> {
-        let stores = config.stores().await?;
+        let stores = config.stores(self.served.has_agent()).await?;
+        self.tasks = stores.tasks;
         let signing = config.signing.as_ref().zip(stores.nonces);
         self.verify = signing.map(|(signing, store)| signing.verify(urls, store));
         let retention = config.idempotency.zip(stores.answers);
@@ -316,7 +321,7 @@ impl Assembly {
         self.follow(&tools, &get);
         let http = endpoint(config)?.with_get(get);
         let http = match self.served.has_agent() {
-            true => agents::route(http, Arc::clone(&service), settings.clone()),
+            true => agents::route(http, Arc::clone(&service), settings.clone(), self.tasks.clone()),
             false => http,
         };
         let http = if config.mcp.http { tools.route(http, settings)? } else { http };

@@ -28,6 +28,8 @@ pub(crate) enum StorePlace {
 pub(crate) struct Stores {
     pub(crate) nonces: Option<Arc<dyn Store>>,
     pub(crate) answers: Option<Arc<dyn Store>>,
+    /// For the tasks of an agent; none if they are kept in memory.
+    pub(crate) tasks: Option<Arc<dyn Store>>,
 }
 
 /// Reads where they are.
@@ -80,12 +82,13 @@ pub(crate) fn idempotency(reader: &mut Reader<'_>) -> Option<Duration> {
 }
 
 impl Config {
-    /// Opens the stores that this configuration needs.
-    pub(crate) async fn stores(&self) -> Result<Stores, Failure> {
+    /// Opens the stores that this configuration needs, and an agent if there is one.
+    pub(crate) async fn stores(&self, has_agent: bool) -> Result<Stores, Failure> {
         if let Some(shared) = &self.shared {
-            return shared.open(self).await;
+            return shared.open(self, has_agent).await;
         }
-        if self.signing.is_none() && self.idempotency.is_none() {
+        let is_file = matches!(self.store, StorePlace::File(_));
+        if self.signing.is_none() && self.idempotency.is_none() && !(has_agent && is_file) {
             return Ok(Stores::default());
         }
         let (clock, limits) = (Clock::system(), StoreLimits::default());
@@ -99,7 +102,8 @@ impl Config {
                 })?)
             }
         };
-        Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store) })
+        let tasks = is_file.then(|| Arc::clone(&store));
+        Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store), tasks })
     }
 }
 
