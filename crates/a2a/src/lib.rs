@@ -4,8 +4,10 @@
 //!   rest: tasks, streams, cancelling, versions 1.0 and 0.3. The function is an ordinary method, so every layer sees its calls.
 //! - [`A2aRoute`] serves it over HTTP, and [`CardRoute`] its card.
 //! - A [`Client`] finds an agent by its card, sends messages and follows tasks. A [`Remote`] agent is a service.
+//! - [`adapt`] makes methods skills of an agent, and skills of an agent methods.
 //! - [`model`] has the wire types.
 
+pub mod adapt;
 mod client;
 mod http;
 mod ids;
@@ -14,4 +16,6 @@ mod server;
 
 pub use client::{Client, ClientError, ClientOptions, Events, Remote};
 pub use http::{A2aRoute, CardRoute};
-pub use server::{Agent, AgentOptions, Ended, Outcome, Server, TaskHandle, agent_method};
+pub use server::{
+    Agent, AgentOptions, Ended, Outcome, RequestDetails, Server, TaskHandle, Tenants, agent_method,
+};

@@ -60,6 +60,8 @@ pub(crate) struct Assembly {
     admin: Option<Admin>,
     queue: Queue,
     explaining: Explaining,
+    /// Where the agent keeps its tasks, if not in memory.
+    tasks: Option<Arc<dyn Store>>,
 }
 
 /// The calls that wait because too many run. A reload may replace the limit.
@@ -110,6 +112,7 @@ impl Assembly {
             revocations: Revocations::default(),
             tracing: None,
             bodies: None,
+            tasks: None,
             admin: None,
             queue: Queue::default(),
             explaining: Explaining::default(),
@@ -147,7 +150,8 @@ impl Assembly {
 
     /// Names these URLs in the description. Calls are signed for one of them.
     pub(crate) async fn describe(&mut self, urls: &[String], config: &Config) -> Result<(), Failure> {
-        let stores = config.stores().await?;
+        let stores = config.stores(self.served.has_agent()).await?;
+        self.tasks = stores.tasks;
         let signing = config.signing.as_ref().zip(stores.nonces);
         self.verify = signing.map(|(signing, store)| signing.verify(urls, store));
         let retention = config.idempotency.zip(stores.answers);
@@ -324,7 +328,7 @@ impl Assembly {
         self.follow(&tools, &get);
         let http = endpoint(config)?.with_get(get);
         let http = match self.served.has_agent() {
-            true => agents::route(http, Arc::clone(&service), settings.clone()),
+            true => agents::route(http, Arc::clone(&service), settings.clone(), self.tasks.clone()),
             false => http,
         };
         let http = match config.mcp.http {

@@ -225,6 +225,11 @@ impl Context {
         self.trace.set(span).is_ok()
     }
 
+    /// Replaces the span of the call. Calls that are made for this one continue its trace.
+    pub fn set_trace(&mut self, span: TraceContext) {
+        self.trace = OnceLock::from(span);
+    }
+
     /// Has [observers](crate::observer::Observer) see the call as one of this method: the one that it is about, where a protocol has one
     /// method to call others with. The first name counts.
     pub fn observe_as(&self, method: Name) {

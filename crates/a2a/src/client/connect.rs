@@ -1,11 +1,14 @@
 //! From the URL of a card to the agent (A2A-C-01, A2A-C-03).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode, Uri};
 use serde_json::Value;
-use switchboard_core::CallError;
-use switchboard_transport::http::{Client as HttpClient, HttpUrlError};
+use switchboard_core::{CallError, Service, Settings};
+use switchboard_transport::http::{Client as HttpClient, HttpClientOptions, HttpUrlError};
+use switchboard_transport::{Dial, DialError};
 
 use super::{ClientOptions, Remote};
 use crate::http::CardRoute;
@@ -115,19 +118,58 @@ pub(super) fn remote(
         http.headers.clear();
         http.seal = None;
     }
-    let client = HttpClient::with_options(&interface.url, http)?;
-    Ok(Remote::new(client, interface, version, &options.extensions))
+    let service: Arc<dyn Service> = match is_http(&interface.url) {
+        true => Arc::new(HttpClient::with_options(&interface.url, http)?),
+        false => Arc::new(dial(&interface.url, &http)?.upstream()),
+    };
+    Ok(Remote::new(service, interface, version, options))
 }
 
+/// A connection over another transport than HTTP.
+fn dial(url: &str, http: &HttpClientOptions) -> Result<Dial, ClientError> {
+    let unusable = |error: DialError| ClientError::Unreachable(error.into());
+    let mut settings = Settings::default().with_inherit(http.inherit.clone()).with_tap(http.tap.clone());
+    settings.limits = http.limits.clone();
+    let dial = Dial::new(url).map_err(unusable)?;
+    let dial =
+        dial.with_settings(settings).with_headers(http.headers.clone()).with_connect_time(http.connect_time);
+    #[cfg(feature = "tls")]
+    if let Some(tls) = &http.tls {
+        return Ok(dial.with_tls(tls.clone()));
+    }
+    Ok(dial)
+}
+
+/// The version of an interface that this client speaks.
 fn version(interface: &AgentInterface) -> Option<Version> {
-    let is_json_rpc = interface.protocol_binding.eq_ignore_ascii_case(crate::model::JSON_RPC);
-    is_json_rpc.then(|| Version::parse(&interface.protocol_version))?
+    let is_over_http =
+        is_http(&interface.url) && interface.protocol_binding.eq_ignore_ascii_case(crate::model::JSON_RPC);
+    // A card must not make us start programs, or open files or sockets of this machine.
+    let is_other = interface.protocol_binding == crate::model::OTHER_TRANSPORTS
+        && OTHER_SCHEMES.iter().any(|scheme| interface.url.starts_with(scheme))
+        && Dial::new(&interface.url).is_ok();
+    (is_over_http || is_other).then(|| Version::parse(&interface.protocol_version))?
+}
+
+/// The URLs that a card may name in addition to those of HTTP.
+const OTHER_SCHEMES: [&str; 4] = ["ws://", "wss://", "nats://", "nats+tls://"];
+
+fn is_http(url: &str) -> bool {
+    !OTHER_SCHEMES.iter().any(|scheme| url.starts_with(scheme))
 }
 
 /// A URL without its path.
 fn origin(url: &str) -> String {
     let uri: Option<Uri> = url.parse().ok();
-    let origin = uri.as_ref().and_then(|uri| Some(format!("{}://{}", uri.scheme_str()?, uri.authority()?)));
+    let origin = uri.as_ref().and_then(|uri| {
+        // A WebSocket is opened by a request over HTTP.
+        let scheme = match uri.scheme_str()? {
+            "ws" => "http",
+            "wss" => "https",
+            scheme => scheme,
+        };
+        Some(format!("{scheme}://{}", uri.authority()?))
+    });
     origin.unwrap_or_default()
 }
 
@@ -153,6 +195,20 @@ mod tests {
         ]);
         let remote = remote_of(interfaces, &ClientOptions::default()).unwrap();
         assert_eq!((remote.url(), remote.version()), ("http://a.test/1", Version::V1_0));
+        let other = |url: &str, binding: &str| {
+            serde_json::json!([
+                interface(url, binding, "1.0"),
+                interface("http://a.test/1", "JSONRPC", "1.0")
+            ])
+        };
+        let url_of = |interfaces| remote_of(interfaces, &ClientOptions::default()).unwrap().url().to_owned();
+        for (url, binding) in [
+            ("exec:touch /tmp/file", crate::model::OTHER_TRANSPORTS),
+            ("unix:/run/socket", crate::model::OTHER_TRANSPORTS),
+            ("ws://a.test", "JSONRPC"),
+        ] {
+            assert_eq!(url_of(other(url, binding)), "http://a.test/1");
+        }
         let none = remote_of(
             serde_json::json!([interface("http://a.test", "GRPC", "1.0")]),
             &ClientOptions::default(),

@@ -10,6 +10,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use serde::Serialize;
 use switchboard_core::{CallError, Values};
+use tokio::time::Instant;
 
 use super::{Client, encoded, name};
 use crate::model::error::{TASK_NOT_FOUND, UNSUPPORTED_OPERATION};
@@ -18,6 +19,9 @@ use crate::model::{GetTask, StreamEvent};
 
 /// How long the first attempt to resume a stream waits; each further one twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long an attempt waits at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What happens to a task, until it ends or waits for its client.
 ///
@@ -32,8 +36,8 @@ struct Following {
     is_task: bool,
     /// Known after the first event.
     task: Option<String>,
-    /// How often it may still be resumed without an event in between.
-    resumes: u32,
+    /// Since when attempts to resume it have failed.
+    cut: Option<Instant>,
     pause: Duration,
 }
 
@@ -45,13 +49,12 @@ impl Events {
         params: &impl Serialize,
     ) -> Result<Events, CallError> {
         let values = open(client, method, params).await?;
-        let resumes = client.0.resumes;
         let following = Following {
             client: client.clone(),
             values: Some(values),
             is_task: method == Method::Subscribe,
             task: None,
-            resumes,
+            cut: None,
             pause: PAUSE,
         };
         let events = stream::unfold(following, |mut following| async move {
@@ -90,11 +93,12 @@ impl Following {
                 Some(Err(error)) => error,
                 None => CallError::Closed("the stream ended before the task".into()),
             };
-            let Some(task) = self.task.clone().filter(|_| self.resumes > 0) else {
+            let task = self.task.clone().filter(|_| !self.client.0.resume_time.is_zero());
+            let Some(task) = task else {
                 self.values = None;
                 return Some(Err(failure));
             };
-            if let Some(event) = self.resume(&task).await {
+            if let Some(event) = self.resume(&task, failure).await {
                 return Some(event);
             }
         }
@@ -110,30 +114,35 @@ impl Following {
             self.values = None;
         }
         self.task = event.task_id().map(str::to_owned);
-        (self.resumes, self.pause) = (self.client.0.resumes, PAUSE);
+        (self.cut, self.pause) = (None, PAUSE);
     }
 
-    /// Subscribes to the task. Gives an event if nothing follows it.
-    async fn resume(&mut self, task: &str) -> Option<Result<StreamEvent, CallError>> {
-        self.resumes -= 1;
-        tokio::time::sleep(self.pause).await;
-        self.pause *= 2;
-        match open(&self.client, Method::Subscribe, &GetTask::new(task)).await {
-            Ok(values) => self.values = Some(values),
-            Err(CallError::Rejected(error)) => {
-                // It has ended meanwhile.
-                self.values = None;
-                return Some(match error.code {
-                    UNSUPPORTED_OPERATION | TASK_NOT_FOUND => {
-                        self.client.get(task).await.map(StreamEvent::Task)
-                    }
-                    _ => Err(CallError::Rejected(error)),
-                });
+    /// Subscribes to the task until that succeeds or its time is over. Gives an event if nothing follows it.
+    async fn resume(&mut self, task: &str, mut failure: CallError) -> Option<Result<StreamEvent, CallError>> {
+        let cut = *self.cut.get_or_insert_with(Instant::now);
+        while cut.elapsed() < self.client.0.resume_time {
+            tokio::time::sleep(self.pause).await;
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+            match open(&self.client, Method::Subscribe, &GetTask::new(task)).await {
+                Ok(values) => {
+                    self.values = Some(values);
+                    return None;
+                }
+                Err(CallError::Rejected(error)) => {
+                    // It has ended meanwhile.
+                    self.values = None;
+                    return Some(match error.code {
+                        UNSUPPORTED_OPERATION | TASK_NOT_FOUND => {
+                            self.client.get(task).await.map(StreamEvent::Task)
+                        }
+                        _ => Err(CallError::Rejected(error)),
+                    });
+                }
+                Err(error) => failure = error,
             }
-            // The next attempt is made when there is nothing to read.
-            Err(_) => {}
         }
-        None
+        self.values = None;
+        Some(Err(failure))
     }
 }
 

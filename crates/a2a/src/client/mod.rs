@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use switchboard_core::{CallError, Json, Peer};
+use switchboard_core::{CallError, Context, Json, Peer};
 use switchboard_transport::http::HttpClientOptions;
 
 pub use self::connect::ClientError;
@@ -37,10 +37,10 @@ use crate::model::{AgentCard, GetTask, ListTasks, SendMessage, StreamEvent, Task
 pub struct Client(Arc<Inner>);
 
 struct Inner {
-    card: AgentCard,
+    card: Arc<AgentCard>,
     remote: Remote,
     peer: Peer,
-    resumes: u32,
+    resume_time: Duration,
 }
 
 /// The options of a [`Client`].
@@ -53,8 +53,8 @@ pub struct ClientOptions {
     pub time: Duration,
     /// The extensions that it understands.
     pub extensions: Vec<String>,
-    /// How often a stream that was cut off is resumed before it fails: 5 times by default.
-    pub resumes: u32,
+    /// For how long it tries to resume a stream that was cut off: 2 minutes by default. With zero, the stream fails immediately.
+    pub resume_time: Duration,
 }
 
 impl Default for ClientOptions {
@@ -63,7 +63,7 @@ impl Default for ClientOptions {
             http: HttpClientOptions::default(),
             time: Duration::from_secs(600),
             extensions: Vec::new(),
-            resumes: 5,
+            resume_time: Duration::from_secs(120),
         }
     }
 }
@@ -88,10 +88,10 @@ impl ClientOptions {
         self
     }
 
-    /// Sets [`resumes`](ClientOptions::resumes).
+    /// Sets [`resume_time`](ClientOptions::resume_time).
     #[must_use]
-    pub fn with_resumes(self, resumes: u32) -> ClientOptions {
-        ClientOptions { resumes, ..self }
+    pub fn with_resume_time(self, resume_time: Duration) -> ClientOptions {
+        ClientOptions { resume_time, ..self }
     }
 }
 
@@ -114,7 +114,27 @@ impl Client {
         let (card, card_url) = connect::card(url, &options).await?;
         let remote = connect::remote(&card, &card_url, &options)?;
         let peer = Peer::local(remote.clone()).with_timeout(options.time);
-        Ok(Client(Arc::new(Inner { card, remote, peer, resumes: options.resumes })))
+        let card = Arc::new(card);
+        Ok(Client(Arc::new(Inner { card, remote, peer, resume_time: options.resume_time })))
+    }
+
+    /// The same client for calls that are made while handling a call: they belong to its trace, and end with its deadline.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use switchboard_a2a::model::{Message, SendMessage, StreamEvent};
+    /// # use switchboard_a2a::{Client, TaskHandle};
+    /// # use switchboard_core::CallError;
+    /// async fn pass_on(message: Message, task: TaskHandle, other: Client) -> Result<StreamEvent, CallError> {
+    ///     other.within(task.context()).send(SendMessage::new(Message::user(message.text()))).await
+    /// }
+    /// ```
+    #[must_use]
+    pub fn within(&self, cx: &Context) -> Client {
+        let Inner { card, remote, peer, resume_time } = &*self.0;
+        let (card, remote, peer) = (Arc::clone(card), remote.clone(), peer.within(cx));
+        Client(Arc::new(Inner { card, remote, peer, resume_time: *resume_time }))
     }
 
     /// The card of the agent.

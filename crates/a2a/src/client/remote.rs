@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use switchboard_core::{Call, ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture, Service, StreamWanted};
-use switchboard_transport::http::Client as HttpClient;
+use switchboard_core::{
+    AllowedNames, Call, ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture, Service, StreamWanted,
+};
 
+use super::ClientOptions;
 use crate::model::methods::Method;
 use crate::model::{AgentInterface, Version, v03};
 
@@ -16,22 +18,25 @@ use crate::model::{AgentInterface, Version, v03};
 pub struct Remote(Arc<Inner>);
 
 struct Inner {
-    http: HttpClient,
+    service: Arc<dyn Service>,
     url: String,
     version: Version,
     tenant: Option<String>,
     extensions: String,
+    /// The metadata of a call that goes on to the agent.
+    inherit: AllowedNames,
 }
 
 impl Remote {
     pub(super) fn new(
-        http: HttpClient,
+        service: Arc<dyn Service>,
         interface: &AgentInterface,
         version: Version,
-        extensions: &[String],
+        options: &ClientOptions,
     ) -> Remote {
         let (url, tenant) = (interface.url.clone(), interface.tenant.clone());
-        Remote(Arc::new(Inner { http, url, version, tenant, extensions: extensions.join(", ") }))
+        let (extensions, inherit) = (options.extensions.join(", "), options.http.inherit.clone());
+        Remote(Arc::new(Inner { service, url, version, tenant, extensions, inherit }))
     }
 
     /// Where the agent is called.
@@ -69,9 +74,15 @@ impl Remote {
             params = Some(Json::encode(&value).map_err(|error| ErrorObject::internal(&error))?);
         }
         let mut cx = call.cx.clone();
+        if cx.outgoing_metadata(&self.0.inherit).is_empty() {
+            // What a peer in this process was to send has arrived here.
+            for (name, value) in call.cx.metadata().select(&self.0.inherit).entries() {
+                cx.send_metadata(name, value.to_vec());
+            }
+        }
         cx.send_metadata(crate::server::VERSION, version.as_str());
         if !extensions.is_empty() {
-            cx.send_metadata("a2a-extensions", extensions.clone());
+            cx.send_metadata(crate::server::EXTENSION, extensions.clone());
         }
         if method.is_stream() {
             cx.insert(StreamWanted);
@@ -86,7 +97,7 @@ impl Service for Remote {
             return ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
         };
         let reply = match self.outgoing(call, method) {
-            Ok(outgoing) => self.0.http.call(&outgoing),
+            Ok(outgoing) => self.0.service.call(&outgoing),
             Err(error) => return ReplyFuture::ready(error),
         };
         match self.0.version {

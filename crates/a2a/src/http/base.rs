@@ -5,17 +5,18 @@ use switchboard_core::Context;
 
 use crate::model::{AgentCard, AgentInterface, Version, v03};
 
-/// The URL that the client has used, without the path, and the path of the agent.
+/// The URL that the client has used, without the path, and the path of the agent and its tenant.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     origin: String,
     path: String,
+    tenant: Option<String>,
 }
 
 impl Base {
-    pub(super) fn new(cx: &Context, host: Option<&str>, path: &str) -> Option<Base> {
+    pub(super) fn new(cx: &Context, host: Option<&str>, path: &str, tenant: Option<String>) -> Option<Base> {
         let scheme = if cx.origin().transport == "https" { "https" } else { "http" };
-        Some(Base { origin: format!("{scheme}://{}", host?), path: path.to_owned() })
+        Some(Base { origin: format!("{scheme}://{}", host?), path: path.to_owned(), tenant })
     }
 
     /// That of a call, if it came over HTTP.
@@ -33,8 +34,11 @@ pub(crate) fn complete(card: &AgentCard, agent: &AgentCard, base: Option<&Base>,
     {
         let url = format!("{}{}", base.origin, base.path);
         let places = [Version::V1_0, Version::V0_3];
-        card.supported_interfaces =
-            places.map(|version| AgentInterface::json_rpc(url.clone(), version)).to_vec();
+        let interface = |version| AgentInterface {
+            tenant: base.tenant.clone(),
+            ..AgentInterface::json_rpc(url.clone(), version)
+        };
+        card.supported_interfaces = places.map(interface).to_vec();
     }
     let mut card = serde_json::to_value(&card).unwrap_or_default();
     if is_for_old && card.is_object() {

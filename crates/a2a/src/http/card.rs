@@ -22,6 +22,7 @@ pub struct CardRoute {
     path: String,
     since: SystemTime,
     is_for_old: bool,
+    tenant: Option<String>,
 }
 
 impl CardRoute {
@@ -36,7 +37,14 @@ impl CardRoute {
             path: path.into(),
             since: SystemTime::now(),
             is_for_old: true,
+            tenant: None,
         }
+    }
+
+    /// Tells clients that the agent is the one of this tenant, see [`Tenants`](crate::Tenants).
+    #[must_use]
+    pub fn with_tenant(self, tenant: impl Into<String>) -> CardRoute {
+        CardRoute { tenant: Some(tenant.into()), ..self }
     }
 
     /// Leaves out the members that only clients of 0.3 look for. The schema of 1.0 allows no others, but clients ignore them.
@@ -49,7 +57,7 @@ impl CardRoute {
         let headers = &request.head.headers;
         let host = request.head.uri.authority().map(http::uri::Authority::as_str);
         let host = host.or_else(|| headers.get(header::HOST)?.to_str().ok());
-        let base = Base::new(&request.cx, host, &self.path);
+        let base = Base::new(&request.cx, host, &self.path, self.tenant.clone());
         let card = &self.shared.card;
         let text = complete(card, card, base.as_ref(), self.is_for_old).to_string();
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());

@@ -1,6 +1,7 @@
 //! POST: one call, and its answer (A2A-B-01).
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -11,7 +12,7 @@ use switchboard_transport::http::{Body, Guarded, Route, RouteFuture};
 
 use super::base::Base;
 use crate::model::error::{CONTENT_TYPE_NOT_SUPPORTED, SERVER_ERROR, conform, error};
-use crate::server::{Server, Spoken};
+use crate::server::{Activated, EXTENSION, Server, Spoken, Tenants};
 
 /// Answers the methods of an agent at a path, see [`EndpointOptions::route`](switchboard_transport::http::EndpointOptions::route).
 /// Cheap to clone.
@@ -29,6 +30,12 @@ impl A2aRoute {
     #[must_use]
     pub fn with(server: &Server, settings: Settings) -> A2aRoute {
         A2aRoute(Engine::new(server.service(), Server::settings(settings)))
+    }
+
+    /// A route to several agents, with settings as for [`with`](A2aRoute::with).
+    #[must_use]
+    pub fn tenants(tenants: &Tenants, settings: Settings) -> A2aRoute {
+        A2aRoute(Engine::new(Arc::new(tenants.clone()), Server::settings(settings)))
     }
 }
 
@@ -61,15 +68,17 @@ async fn answer(engine: &Engine, mut request: Guarded) -> Response<Body> {
     }
     let host = request.head.uri.authority().map(http::uri::Authority::as_str);
     let host = host.or_else(|| headers.get(header::HOST)?.to_str().ok());
-    if let Some(base) = Base::new(&cx, host, request.head.uri.path()) {
+    if let Some(base) = Base::new(&cx, host, request.head.uri.path(), None) {
         cx.insert(base);
     }
     let text = match request.read(usize::MAX).await {
         Ok(text) => text,
         Err(unread) => return unread.response(),
     };
+    let activated = Activated::default();
+    cx.insert(activated.clone());
     let mut outputs = engine.outputs(text, &cx, Delivery::Either { wants_stream: false });
-    match outputs.first().await {
+    let mut response = match outputs.first().await {
         First::Whole(Answer::Single { body, code, extra }) => {
             let body = if code.is_some() { conformed(body, engine.settings()) } else { body };
             whole(body, extra.as_deref())
@@ -81,7 +90,12 @@ async fn answer(engine: &Engine, mut request: Guarded) -> Response<Body> {
             response
         }
         _ => streams.respond(outputs),
+    };
+    let activated = activated.0.get().and_then(|list| HeaderValue::from_str(list).ok());
+    if let Some(activated) = activated.filter(|list| !list.is_empty()) {
+        response.headers_mut().insert(HeaderName::from_static(EXTENSION), activated);
     }
+    response
 }
 
 /// The version in the query, which counts if the header is missing (A2A-B-04).

@@ -204,6 +204,13 @@ impl AgentCard {
         self
     }
 
+    /// Adds a place where the agent can be called, after those that are there.
+    #[must_use]
+    pub fn interface(mut self, interface: AgentInterface) -> AgentCard {
+        self.supported_interfaces.push(interface);
+        self
+    }
+
     /// Requires a bearer token.
     #[must_use]
     pub fn with_bearer(mut self) -> AgentCard {
@@ -248,17 +255,28 @@ impl AgentSkill {
 }
 
 impl AgentInterface {
-    /// A place for JSON-RPC.
+    /// A place for JSON-RPC. Over other transports than HTTP, such as `ws://` and `nats://`, the binding is one that only Switchboard's client knows.
     #[must_use]
     pub fn json_rpc(url: impl Into<String>, version: super::Version) -> AgentInterface {
+        let url = url.into();
+        let binding = if url.starts_with("http") { JSON_RPC } else { OTHER_TRANSPORTS };
         AgentInterface {
-            url: url.into(),
-            protocol_binding: JSON_RPC.to_owned(),
+            url,
+            protocol_binding: binding.to_owned(),
             tenant: None,
             protocol_version: version.as_str().to_owned(),
         }
+    }
+
+    /// Says which of several agents at the URL it is; see [`Tenants`](crate::Tenants).
+    #[must_use]
+    pub fn with_tenant(self, tenant: impl Into<String>) -> AgentInterface {
+        AgentInterface { tenant: Some(tenant.into()), ..self }
     }
 }
 
 /// The binding of JSON-RPC over HTTP.
 pub(crate) const JSON_RPC: &str = "JSONRPC";
+
+/// The binding of JSON-RPC over other transports, which the scheme of the URL names.
+pub(crate) const OTHER_TRANSPORTS: &str = "urn:switchboard:jsonrpc";

@@ -13,10 +13,10 @@ pub mod v03;
 mod version;
 mod wire;
 
-pub(crate) use self::card::JSON_RPC;
 pub use self::card::{
     AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
 };
+pub(crate) use self::card::{JSON_RPC, OTHER_TRANSPORTS};
 pub use self::event::{ArtifactUpdate, StatusUpdate, StreamEvent};
 pub use self::message::{Message, Role};
 pub use self::part::{Content, Part};

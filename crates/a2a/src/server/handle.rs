@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use switchboard_core::{Context, ErrorObject, FromContext, IntoError};
 
+use super::RequestDetails;
 use super::turn::Turn;
 use crate::model::error::SERVER_ERROR;
 use crate::model::{Artifact, ArtifactUpdate, Message, StreamEvent, Task, TaskState, TaskStatus};
@@ -15,7 +16,10 @@ use crate::model::{Artifact, ArtifactUpdate, Message, StreamEvent, Task, TaskSta
 /// before clients see them, except for parts of an artifact, which are stored with the last one. When a client cancels the task, the
 /// function is dropped at its next await.
 #[derive(Clone, Default)]
-pub struct TaskHandle(pub(crate) Option<Arc<Turn>>);
+pub struct TaskHandle {
+    turn: Option<Arc<Turn>>,
+    cx: Arc<Context>,
+}
 
 static PLAIN: LazyLock<TaskHandle> = LazyLock::new(TaskHandle::default);
 
@@ -37,28 +41,54 @@ impl IntoError for Ended {
 }
 
 impl TaskHandle {
+    pub(super) fn new(turn: &Arc<Turn>, cx: Context) -> TaskHandle {
+        TaskHandle { turn: Some(Arc::clone(turn)), cx: Arc::new(cx) }
+    }
+
+    /// The same for a function that is called in this context.
+    pub(super) fn within(&self, cx: &Context) -> TaskHandle {
+        TaskHandle { turn: self.turn.clone(), cx: Arc::new(cx.clone()) }
+    }
+
+    /// The context of the function's call: the caller's identity, the trace, and the time when the function is stopped.
+    ///
+    /// Use it for calls that the function makes, with [`Client::within`](crate::Client::within) or
+    /// [`Peer::within`](switchboard_core::Peer::within), so that they belong to the same trace. After a restart the trace is that of the request
+    /// that began the work, and the identity that of the client that asked for it again, which has to be the same.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.cx
+    }
+
+    /// What the client has said about its request, besides the message.
+    #[must_use]
+    pub fn request(&self) -> &RequestDetails {
+        static NONE: LazyLock<RequestDetails> = LazyLock::new(RequestDetails::default);
+        self.turn.as_ref().map_or(&NONE, |turn| &turn.request)
+    }
+
     /// The identifier of the task.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.0.as_ref().map_or("", |turn| &turn.id)
+        self.turn.as_ref().map_or("", |turn| &turn.id)
     }
 
     /// The identifier of the conversation.
     #[must_use]
     pub fn context_id(&self) -> &str {
-        self.0.as_ref().map_or("", |turn| &turn.context_id)
+        self.turn.as_ref().map_or("", |turn| &turn.context_id)
     }
 
     /// The task as it is now, with its history; none if it has not begun.
     #[must_use]
     pub fn task(&self) -> Option<Task> {
-        self.0.as_ref()?.snapshot()
+        self.turn.as_ref()?.snapshot()
     }
 
     /// Whether the function is called again for a message that a process was working on when it ended.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
-        self.0.as_ref().is_some_and(|turn| turn.is_resumed)
+        self.turn.as_ref().is_some_and(|turn| turn.is_resumed)
     }
 
     /// Reports that the agent works, and on what.
@@ -76,7 +106,7 @@ impl TaskHandle {
     ///
     /// When the task has ended.
     pub async fn status(&self, status: TaskStatus) -> Result<(), Ended> {
-        match &self.0 {
+        match &self.turn {
             Some(turn) => turn.set_status(status).await,
             None => Ok(()),
         }
@@ -101,7 +131,7 @@ impl TaskHandle {
     }
 
     async fn produce(&self, artifact: Artifact, append: bool, last_chunk: bool) -> Result<(), Ended> {
-        let Some(turn) = &self.0 else { return Ok(()) };
+        let Some(turn) = &self.turn else { return Ok(()) };
         let (task_id, context_id) = (turn.id.clone(), turn.context_id.clone());
         let update = ArtifactUpdate { task_id, context_id, artifact, append, last_chunk, metadata: None };
         turn.update(StreamEvent::ArtifactUpdate(update)).await

@@ -33,7 +33,7 @@ where
             }
             None => return ReplyFuture::ready(ErrorObject::invalid_params("message is missing")),
         };
-        let task = TaskHandle::from_context(&call.cx).cloned().unwrap_or_default();
+        let task = TaskHandle::from_context(&call.cx).cloned().unwrap_or_default().within(&call.cx);
         let outcome = function(message, task);
         ReplyFuture::untimed(async move {
             match outcome.await {

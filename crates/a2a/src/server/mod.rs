@@ -1,10 +1,13 @@
 //! The server: the methods of A2A in front of a method that answers messages.
 
+mod details;
+mod following;
 mod handle;
 mod index;
 mod method;
 mod options;
 mod outcome;
+mod owner;
 mod records;
 mod send;
 mod service;
@@ -12,6 +15,7 @@ mod shared;
 mod spoken;
 mod stream;
 mod tasks;
+mod tenants;
 mod turn;
 
 use std::fmt;
@@ -21,12 +25,14 @@ use switchboard_core::{Call, Context, IntoError, Json, Name, Profile, Router, Se
 use switchboard_layers::Clock;
 use switchboard_layers::store::{MemoryStore, Store};
 
+pub use self::details::RequestDetails;
 pub use self::handle::{Ended, TaskHandle};
 pub use self::method::agent_method;
 pub use self::options::AgentOptions;
 pub use self::outcome::Outcome;
 pub(crate) use self::shared::Shared;
-pub(crate) use self::spoken::{Spoken, VERSION};
+pub(crate) use self::spoken::{Activated, EXTENSION, Spoken, VERSION};
+pub use self::tenants::Tenants;
 use crate::model::{AgentCard, Message};
 
 /// An agent: its card, and what answers its messages.
@@ -122,7 +128,7 @@ impl Agent {
     #[must_use]
     pub fn build(self) -> Server {
         let Agent { mut card, extended, service, method, store, clock, options } = self;
-        card.capabilities.streaming = Some(true);
+        card.capabilities.streaming = Some(options.streaming);
         card.capabilities.push_notifications = Some(false);
         card.capabilities.extended_agent_card.get_or_insert(extended.is_some());
         let records = records::Records::new(store, clock, &options);
@@ -131,7 +137,8 @@ impl Agent {
 }
 
 impl Server {
-    /// The service that answers the methods of A2A. Its calls have their version in the metadata `a2a-version`.
+    /// The service that answers the methods of A2A. Its calls have their version in the metadata `a2a-version`. Over WebSocket and NATS, serve it with
+    /// the [`connection_profile`](Server::connection_profile).
     #[must_use]
     pub fn service(&self) -> Arc<dyn Service> {
         Arc::new(service::A2aService(Arc::clone(&self.0)))
@@ -144,6 +151,14 @@ impl Server {
             .with_versions(switchboard_core::Versions::V2)
             .with_batches(false)
             .with_call_options(false)
+    }
+
+    /// The dialect of the service over connections that have no headers, such as those of WebSocket: messages name the version and extensions in their
+    /// metadata.
+    #[must_use]
+    pub fn connection_profile() -> Profile {
+        let names = [VERSION, EXTENSION, "traceparent", "tracestate", "baggage"];
+        Server::profile().with_call_options(true).with_metadata(names.into_iter().collect())
     }
 
     /// How many tasks are being worked on.

@@ -21,6 +21,8 @@ pub struct AgentOptions {
     pub lease: Duration,
     /// How many events a stream may be behind before it gets the whole task instead: 256 by default.
     pub behind: usize,
+    /// Whether the agent answers in streams: yes by default.
+    pub streaming: bool,
 }
 
 impl Default for AgentOptions {
@@ -33,6 +35,7 @@ impl Default for AgentOptions {
             work_time: Duration::from_secs(3600),
             lease: Duration::from_secs(30),
             behind: 256,
+            streaming: true,
         }
     }
 }
@@ -78,5 +81,11 @@ impl AgentOptions {
     #[must_use]
     pub fn with_behind(self, behind: usize) -> AgentOptions {
         AgentOptions { behind: behind.max(1), ..self }
+    }
+
+    /// Sets [`streaming`](AgentOptions::streaming).
+    #[must_use]
+    pub fn with_streaming(self, streaming: bool) -> AgentOptions {
+        AgentOptions { streaming, ..self }
     }
 }

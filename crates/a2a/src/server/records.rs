@@ -9,7 +9,7 @@ use switchboard_core::ErrorObject;
 use switchboard_layers::Clock;
 use switchboard_layers::store::{Store, StoreError};
 
-use super::AgentOptions;
+use super::{AgentOptions, RequestDetails};
 use crate::model::{Task, Timestamp};
 
 /// A task as it is stored.
@@ -21,6 +21,9 @@ pub(super) struct Record {
     pub(super) number: u64,
     /// Until when a process works on it, in milliseconds since 1970.
     pub(super) until: u64,
+    /// What was said about the request that is being worked on, or was last.
+    #[serde(default, skip_serializing_if = "RequestDetails::is_empty")]
+    pub(super) request: RequestDetails,
     pub(super) task: Task,
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use switchboard_core::{Context, ErrorObject, Reply, ReplyFuture};
-use switchboard_layers::identity::principal;
 
+use super::RequestDetails;
+use super::owner::owner;
 use super::shared::{Found, Shared};
 use super::stream::{Source, events, once, written};
 use super::turn::{Ending, Stopped, Turn, remember, unavailable};
@@ -114,10 +115,11 @@ async fn open(
         let text = "the agent works on as many tasks as it can; try again later";
         return Err(conform(ErrorObject::over_limit("working", text)));
     }
-    let owner = principal(cx);
+    let owner = owner(cx, request.tenant.as_deref());
+    let details = RequestDetails::of(request, cx, &shared.card);
     let message = &mut request.message;
     let turn = match message.task_id.clone() {
-        Some(id) => go_on(shared, &id, &owner, request, cx).await?,
+        Some(id) => go_on(shared, &id, &owner, request, details, cx).await?,
         None => {
             let context = match &message.context_id {
                 Some(id) if id.is_empty() || id.len() > 256 => {
@@ -126,7 +128,7 @@ async fn open(
                 Some(id) => id.clone(),
                 None => crate::ids::random(),
             };
-            Turn::new(shared, owner, context, message)
+            Turn::new(shared, owner, context, details, message)
         }
     };
     Ok(Arc::new(turn))
@@ -138,6 +140,7 @@ async fn go_on(
     id: &str,
     owner: &str,
     request: &mut SendMessage,
+    details: RequestDetails,
     cx: &Context,
 ) -> Result<Turn, ErrorObject> {
     let busy = || unsupported("the agent is working on the task; send when it asks, or cancel it");
@@ -172,6 +175,7 @@ async fn go_on(
     record.task.status.state = TaskState::Working;
     record.task.status.timestamp = Some(shared.records.now());
     record.until = shared.records.lease();
+    record.request = details;
     let written =
         shared.records.write(&record, Some(&stored.bytes)).await.map_err(|error| unavailable(&error))?;
     let bytes = written.ok_or_else(|| unsupported("another message to the task was faster"))?;

@@ -39,6 +39,9 @@ fn begin(shared: &Arc<Shared>, call: &Call) -> Result<ReplyFuture, ErrorObject> 
         return Err(ErrorObject::invalid_request("A2A has no notifications"));
     }
     check_extensions(call, &shared.card)?;
+    if method.is_stream() && shared.card.capabilities.streaming != Some(true) {
+        return Err(unsupported("the agent has no streams; use SendMessage and GetTask"));
+    }
     let (shared, cx) = (Arc::clone(shared), call.cx.clone());
     match method {
         Method::Send | Method::Stream => {
@@ -69,7 +72,7 @@ fn begin(shared: &Arc<Shared>, call: &Call) -> Result<ReplyFuture, ErrorObject> 
         Method::Cancel => {
             let request: GetTask = same_params(call)?;
             Ok(ReplyFuture::pending(
-                async move { task(tasks::cancel(&shared, &request.id, &cx).await, version) },
+                async move { task(tasks::cancel(&shared, &request, &cx).await, version) },
             ))
         }
         Method::Subscribe => {

@@ -112,6 +112,8 @@ impl Shared {
 
     /// Stores a new task. If there is no room, the oldest tasks that have ended make some.
     pub(super) async fn add(&self, mut record: Record) -> Result<(Record, Bytes), ErrorObject> {
+        // Those of an earlier life count, too.
+        self.index.load_first(&self.records).await.map_err(|error| unavailable(&error))?;
         // How many tasks may go for one: a large one may need the room of several.
         for _ in 0..32 {
             if let Some((number, id)) = self.index.surplus() {
@@ -184,8 +186,10 @@ impl Shared {
         };
         let last = record.task.history.iter().rev().find(|message| message.role == Role::User);
         let Some(message) = last.cloned() else { return Ok(Found::Stored(Box::new(stored))) };
+        let (mut request, mut cx) = (SendMessage::new(message), cx.clone());
+        record.request.restore(&mut request, &mut cx);
         let turn = Arc::new(Turn::on(self, record, bytes, true));
-        let reply = turn.call(self, &SendMessage::new(message), cx.clone());
+        let reply = turn.call(self, &request, cx);
         self.run(&turn, reply);
         Ok(Found::Live(turn))
     }

@@ -1,13 +1,13 @@
 //! The events of a task as the items of a stream (A2A-S-01 to A2A-S-05).
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use futures_util::stream;
 use switchboard_core::{ErrorObject, Items, Json, Reply};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
-use super::shared::Shared;
+use super::following::Following;
 use super::turn::Turn;
 use crate::model::{StreamEvent, Version, v03};
 
@@ -35,7 +35,7 @@ pub(super) enum Source {
     /// The work on one message: the stream ends when that has ended.
     Turn(Arc<Turn>),
     /// A task: the stream ends when that has ended, also if it asks its client meanwhile.
-    Task(Weak<Shared>, String),
+    Task(Following),
 }
 
 struct Reading {
@@ -82,15 +82,17 @@ impl Reading {
 
     async fn receive(&mut self) -> Result<Arc<StreamEvent>, RecvError> {
         let events = self.events.as_mut().ok_or(RecvError::Closed)?;
-        let Source::Turn(turn) = &self.source else { return events.recv().await };
-        tokio::select! {
-            biased;
-            event = events.recv() => event,
-            _ = turn.ended() => match events.try_recv() {
-                Ok(event) => Ok(event),
-                Err(TryRecvError::Lagged(missed)) => Err(RecvError::Lagged(missed)),
-                Err(_) => Err(RecvError::Closed),
+        match &mut self.source {
+            Source::Turn(turn) => tokio::select! {
+                biased;
+                event = events.recv() => event,
+                _ = turn.ended() => match events.try_recv() {
+                    Ok(event) => Ok(event),
+                    Err(TryRecvError::Lagged(missed)) => Err(RecvError::Lagged(missed)),
+                    Err(_) => Err(RecvError::Closed),
+                },
             },
+            Source::Task(following) => following.receive(events).await,
         }
     }
 
@@ -98,7 +100,7 @@ impl Reading {
     async fn again(&mut self) -> Option<Arc<StreamEvent>> {
         let turn = match &self.source {
             Source::Turn(turn) => Some(Arc::clone(turn)),
-            Source::Task(shared, id) => shared.upgrade()?.turn(id),
+            Source::Task(following) => following.turn(),
         };
         let task = match (turn, &self.source) {
             (Some(turn), _) => {
@@ -106,7 +108,7 @@ impl Reading {
                 self.events = events.or_else(|| self.events.take());
                 task?
             }
-            (None, Source::Task(shared, id)) => shared.upgrade()?.stored(id).await?,
+            (None, Source::Task(following)) => following.stored().await?,
             (None, Source::Turn(_)) => return None,
         };
         Some(Arc::new(StreamEvent::Task(task)))
@@ -116,10 +118,8 @@ impl Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         self.events = None;
-        if let Source::Task(shared, id) = &self.source
-            && let Some(shared) = shared.upgrade()
-        {
-            shared.release_channel(id);
+        if let Source::Task(following) = &self.source {
+            following.release();
         }
     }
 }

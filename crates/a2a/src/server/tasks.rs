@@ -1,11 +1,12 @@
 //! `GetTask`, `ListTasks`, `CancelTask` and `SubscribeToTask`.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use switchboard_core::{Context, ErrorObject, Reply};
-use switchboard_layers::identity::principal;
 
+use super::following::Following;
+use super::index::{Entry, Page};
+use super::owner::owner;
 use super::records::Stored;
 use super::shared::{Found, Shared};
 use super::stream::{Source, events};
@@ -16,9 +17,12 @@ use crate::model::{GetTask, ListTasks, StreamEvent, Task, TaskPage, TaskState, T
 /// How many tasks that other processes may have changed a list reads again.
 const READ_AGAIN: usize = 1_000;
 
+/// How often a task that is being cancelled may change meanwhile.
+const CANCEL_AGAIN: usize = 16;
+
 /// Reads a task.
 pub(super) async fn get(shared: &Arc<Shared>, request: &GetTask, cx: &Context) -> Result<Task, ErrorObject> {
-    let mut task = match shared.find(&request.id, &principal(cx), cx).await? {
+    let mut task = match shared.find(&request.id, &owner(cx, request.tenant.as_deref()), cx).await? {
         Found::Live(turn) => turn.snapshot().ok_or_else(|| task_not_found(&request.id))?,
         Found::Stored(stored) => stored.record.task,
     };
@@ -26,39 +30,51 @@ pub(super) async fn get(shared: &Arc<Shared>, request: &GetTask, cx: &Context) -
     Ok(task)
 }
 
-/// Cancels a task (A2A-M-06).
-pub(super) async fn cancel(shared: &Arc<Shared>, id: &str, cx: &Context) -> Result<Task, ErrorObject> {
-    let task = match shared.find(id, &principal(cx), cx).await? {
-        Found::Live(turn) => {
-            turn.cancel();
-            turn.ended().await;
-            turn.snapshot().ok_or_else(|| task_not_found(id))?
+/// Cancels a task (A2A-M-06). One that changes meanwhile is looked at again.
+pub(super) async fn cancel(
+    shared: &Arc<Shared>,
+    request: &GetTask,
+    cx: &Context,
+) -> Result<Task, ErrorObject> {
+    let (id, owner) = (&request.id, owner(cx, request.tenant.as_deref()));
+    for _ in 0..CANCEL_AGAIN {
+        let task = match shared.find(id, &owner, cx).await? {
+            Found::Live(turn) => {
+                turn.cancel();
+                turn.ended().await;
+                shared.deregister(&turn);
+                turn.snapshot()
+            }
+            Found::Stored(stored) => cancel_stored(shared, *stored).await?,
+        };
+        match task.as_ref().map(|task| task.status.state) {
+            Some(TaskState::Canceled) => return task.ok_or_else(|| task_not_found(id)),
+            Some(state) if state.is_terminal() => {
+                return Err(error(TASK_NOT_CANCELABLE, "the task has ended", &[("taskId", id)]));
+            }
+            // Its work has just ended with a question, or the store has another state.
+            _ => {}
         }
-        Found::Stored(stored) => cancel_stored(shared, *stored).await?,
-    };
-    match task.status.state {
-        TaskState::Canceled => Ok(task),
-        _ => Err(error(TASK_NOT_CANCELABLE, "the task has ended", &[("taskId", id)])),
     }
+    Err(unsupported("the task keeps changing; try again"))
 }
 
-async fn cancel_stored(shared: &Shared, stored: Stored) -> Result<Task, ErrorObject> {
+/// Cancels a task that is not worked on here. None if it has just changed.
+async fn cancel_stored(shared: &Shared, stored: Stored) -> Result<Option<Task>, ErrorObject> {
     let mut record = stored.record;
     if record.task.status.state.is_terminal() {
-        return Ok(record.task);
+        return Ok(Some(record.task));
     }
     let status = TaskStatus { timestamp: Some(shared.records.now()), ..TaskStatus::new(TaskState::Canceled) };
     let before = std::mem::replace(&mut record.task.status, status);
     remember(&mut record.task, before.message);
-    match shared.records.write(&record, Some(&stored.bytes)).await {
-        Ok(Some(_)) => {
-            shared.index.note(&record);
-            shared.close_channel(&record.task.id, Some(StreamEvent::Task(record.task.clone())));
-            Ok(record.task)
-        }
-        Ok(None) => Err(unsupported("the task has just changed; try again")),
-        Err(error) => Err(unavailable(&error)),
+    let written = shared.records.write(&record, Some(&stored.bytes)).await;
+    if written.map_err(|error| unavailable(&error))?.is_none() {
+        return Ok(None);
     }
+    shared.index.note(&record);
+    shared.close_channel(&record.task.id, Some(StreamEvent::Task(record.task.clone())));
+    Ok(Some(record.task))
 }
 
 /// The rest of what a task does (A2A-S-04).
@@ -68,7 +84,7 @@ pub(super) async fn subscribe(
     cx: &Context,
     version: Version,
 ) -> Result<Reply, ErrorObject> {
-    let owner = principal(cx);
+    let owner = owner(cx, request.tenant.as_deref());
     let mut receiver = None;
     let mut task = match shared.find(&request.id, &owner, cx).await? {
         Found::Live(turn) => {
@@ -94,7 +110,7 @@ pub(super) async fn subscribe(
         shared.release_channel(&request.id);
         return Err(unsupported("the task has ended; read it with GetTask"));
     }
-    let source = Source::Task(Arc::downgrade(shared), request.id.clone());
+    let source = Source::Task(Following::new(shared, &task, owner, cx.clone()));
     Ok(events(source, Some(StreamEvent::Task(task)), receiver, version))
 }
 
@@ -110,32 +126,31 @@ pub(super) async fn list(
     }
     let after =
         request.page_token.as_deref().filter(|token| !token.is_empty()).map(Token::read).transpose()?;
-    let owner = principal(cx);
+    let owner = owner(cx, request.tenant.as_deref());
     let fault = |error| unavailable(&error);
     shared.index.load(&shared.records).await.map_err(fault)?;
     refresh(shared, &owner).await?;
     let (owner_hash, index) = (shared.index.hash(&owner), &shared.index);
     let context = request.context_id.as_deref().map(|context| index.hash(context));
     let since = request.status_timestamp_after.map_or(0, |time| time.0);
-    let mut found = index.select(|entry| {
+    let is_wanted = |entry: &Entry| {
         entry.owner == owner_hash
             && context.is_none_or(|context| entry.context == context)
             && request.status.is_none_or(|state| entry.state == state)
             && entry.time >= since
-    });
-    found.sort_unstable_by_key(|(number, entry)| Reverse((entry.time, *number)));
-    let total_size = u32::try_from(found.len()).unwrap_or(u32::MAX);
-    let start = after.map_or(0, |after| {
-        let last = found.iter().find(|(_, entry)| *entry.id == *after.id);
+    };
+    let after = match &after {
         // One that changed meanwhile is further up; what comes after it is decided by its time then.
-        let number = last.map_or(0, |(number, _)| *number);
-        found.partition_point(|(own, entry)| (entry.time, *own) >= (after.time, number))
-    });
-    let page = found.get(start..).unwrap_or_default();
-    let is_more = page.len() > size as usize;
-    let page = &page[..page.len().min(size as usize)];
+        Some(token) => {
+            let last = shared.records.read(token.id).await.map_err(fault)?;
+            Some((token.time, last.map_or(0, |last| last.record.number)))
+        }
+        None => None,
+    };
+    let Page { entries: page, total, is_more } = index.page(is_wanted, after, size as usize);
+    let total_size = u32::try_from(total).unwrap_or(u32::MAX);
     let mut tasks = Vec::with_capacity(page.len());
-    for (_, entry) in page {
+    for entry in &page {
         if let Some(mut task) = read(shared, &entry.id, &owner).await? {
             task.limit_history(Some(request.history_length.unwrap_or(0) as usize));
             if !request.include_artifacts {
@@ -147,7 +162,7 @@ pub(super) async fn list(
     let next_page_token = page
         .last()
         .filter(|_| is_more)
-        .map(|(_, entry)| format!("{:x}.{}", entry.time, entry.id))
+        .map(|entry| format!("{:x}.{}", entry.time, entry.id))
         .unwrap_or_default();
     Ok(TaskPage { tasks, next_page_token, page_size: size, total_size })
 }
@@ -164,10 +179,10 @@ async fn read(shared: &Shared, id: &str, owner: &str) -> Result<Option<Task>, Er
 /// Reads the tasks of a caller again that have not ended and that are not being worked on here.
 async fn refresh(shared: &Shared, owner: &str) -> Result<(), ErrorObject> {
     let hash = shared.index.hash(owner);
-    let open = shared.index.select(|entry| entry.owner == hash && !entry.state.is_terminal());
-    let elsewhere = open.into_iter().filter(|(_, entry)| shared.turn(&entry.id).is_none());
-    for (number, entry) in elsewhere.take(READ_AGAIN) {
-        match shared.records.read(&entry.id).await.map_err(|error| unavailable(&error))? {
+    let is_open =
+        |entry: &Entry| entry.owner == hash && !entry.state.is_terminal() && shared.turn(&entry.id).is_none();
+    for (number, id) in shared.index.some(is_open, READ_AGAIN) {
+        match shared.records.read(&id).await.map_err(|error| unavailable(&error))? {
             Some(stored) => shared.index.note(&stored.record),
             None => shared.index.forget(number),
         }

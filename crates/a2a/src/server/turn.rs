@@ -9,14 +9,17 @@ use switchboard_core::{ErrorObject, Reply};
 use switchboard_layers::store::StoreError;
 use tokio::sync::{Notify, broadcast};
 
-use super::Shared;
 use super::handle::Ended;
 use super::records::{Record, failed};
+use super::{RequestDetails, Shared};
 use crate::model::error::conform;
 use crate::model::{Message, Role, StatusUpdate, StreamEvent, Task, TaskState, TaskStatus};
 
 /// How many messages of its history a task keeps: the latest.
 const HISTORY: usize = 100;
+
+/// Why a function cannot change its task any more.
+const ELSEWHERE: &str = "the task was changed elsewhere";
 
 /// The work on one message.
 pub(crate) struct Turn {
@@ -24,6 +27,7 @@ pub(crate) struct Turn {
     pub(super) context_id: String,
     pub(super) owner: String,
     pub(super) is_resumed: bool,
+    pub(super) request: RequestDetails,
     shared: Weak<Shared>,
     /// Held while the record is written, so that changes are stored in order.
     writing: tokio::sync::Mutex<()>,
@@ -39,6 +43,8 @@ struct State {
     /// None once it has ended.
     events: Option<Events>,
     ending: Option<Ending>,
+    /// Another process has changed the task: this one must not.
+    is_lost: bool,
 }
 
 pub(super) type Events = broadcast::Sender<Arc<StreamEvent>>;
@@ -75,23 +81,26 @@ impl Turn {
         shared: &Arc<Shared>,
         owner: String,
         context_id: String,
+        request: RequestDetails,
         message: &mut Message,
     ) -> Turn {
         let id = crate::ids::random();
         (message.task_id, message.context_id) = (Some(id.clone()), Some(context_id.clone()));
-        Turn::of(shared, (id, context_id, owner), Some(message.clone()), None, false)
+        Turn::of(shared, (id, context_id, owner), request, Some(message.clone()), None, false)
     }
 
     /// The work on a task that is stored like this.
     pub(super) fn on(shared: &Arc<Shared>, record: Record, bytes: Bytes, is_resumed: bool) -> Turn {
         let names = (record.task.id.clone(), record.task.context_id.clone(), record.owner.clone());
+        let request = record.request.clone();
         let begun = Begun { size: bytes.len(), record, bytes };
-        Turn::of(shared, names, None, Some(begun), is_resumed)
+        Turn::of(shared, names, request, None, Some(begun), is_resumed)
     }
 
     fn of(
         shared: &Arc<Shared>,
         (id, context_id, owner): (String, String, String),
+        request: RequestDetails,
         message: Option<Message>,
         begun: Option<Begun>,
         is_resumed: bool,
@@ -101,10 +110,10 @@ impl Turn {
             Some(_) => shared.channel(&id),
             None => Events::new(shared.options.behind),
         });
-        let state = Mutex::new(State { message, begun, events, ending: None });
+        let state = Mutex::new(State { message, begun, events, ending: None, is_lost: false });
         let (changed, cancelled) = (Notify::new(), Notify::new());
         let (shared, writing) = (Arc::downgrade(shared), tokio::sync::Mutex::default());
-        Turn { id, context_id, owner, is_resumed, shared, writing, state, changed, cancelled }
+        Turn { id, context_id, owner, is_resumed, request, shared, writing, state, changed, cancelled }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -191,8 +200,8 @@ impl Turn {
         let (id, context_id) = (self.id.clone(), self.context_id.clone());
         let (artifacts, history) = (Vec::new(), vec![message]);
         let task = Task { id, context_id, status, artifacts, history, metadata: None };
-        let (owner, until) = (self.owner.clone(), shared.records.lease());
-        let (record, bytes) = shared.add(Record { owner, number: 0, until, task }).await?;
+        let (owner, until, request) = (self.owner.clone(), shared.records.lease(), self.request.clone());
+        let (record, bytes) = shared.add(Record { owner, number: 0, until, request, task }).await?;
         let mut state = self.state();
         let event = StreamEvent::Task(record.task.clone());
         state.begun = Some(Begun { size: bytes.len(), record, bytes });
@@ -231,6 +240,9 @@ impl Turn {
             matches!(&event, StreamEvent::ArtifactUpdate(update) if update.append && !update.last_chunk);
         let (mut record, known) = {
             let mut state = self.state();
+            if state.is_lost {
+                return Err(Ended(ELSEWHERE.to_owned()));
+            }
             let begun = state.begun.as_mut().filter(|begun| !begun.record.task.status.state.is_terminal());
             let begun = begun.ok_or_else(|| Ended("the task has ended".to_owned()))?;
             let is_status = matches!(event, StreamEvent::StatusUpdate(_));
@@ -254,7 +266,7 @@ impl Turn {
         let stored = stored.map_err(|error| Ended(failed(&error).message.to_string()))?;
         let Some(bytes) = stored else {
             self.adopt(&shared).await;
-            return Err(Ended("the task was changed elsewhere".to_owned()));
+            return Err(Ended(ELSEWHERE.to_owned()));
         };
         shared.index.note(&record);
         let mut state = self.state();
@@ -263,8 +275,10 @@ impl Turn {
         Ok(())
     }
 
-    /// Takes over what another process has made of the task: it was cancelled there.
+    /// Takes over what another process has made of the task: it was cancelled there, or goes on there because this process was too slow to renew
+    /// its lease.
     async fn adopt(&self, shared: &Shared) {
+        self.state().is_lost = true;
         if let Ok(Some(stored)) = shared.records.read(&self.id).await {
             let mut state = self.state();
             let event = StreamEvent::Task(stored.record.task.clone());

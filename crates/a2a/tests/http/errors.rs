@@ -113,7 +113,7 @@ async fn errors_of_json_rpc_have_data_that_is_a_list() {
 // A2A-B-03, A2A-M-08
 #[tokio::test]
 async fn a_client_declares_the_extensions_that_the_agent_requires() {
-    const URI: &str = "https://example.com/ext";
+    const URI: &str = "https://example.com/required";
     let card = agent(&Gate::default()).build().card().clone().extension(URI, true);
     let server = Agent::new(card, |_, _| async { Ok::<_, switchboard_core::ErrorObject>("hi") }).build();
     let serving = serve(&server).await;
@@ -122,8 +122,10 @@ async fn a_client_declares_the_extensions_that_the_agent_requires() {
         (&answer["error"]["code"], reason(&answer["error"])),
         (&json!(-32008), "EXTENSION_SUPPORT_REQUIRED")
     );
-    let headers =
-        [("a2a-version", "1.0"), ("a2a-extensions", "https://example.com/other, https://example.com/ext")];
+    let headers = [
+        ("a2a-version", "1.0"),
+        ("a2a-extensions", "https://example.com/other, https://example.com/required"),
+    ];
     let answer = serving.post_with(&headers, "SendMessage", message("hello")).await.json().await;
     assert!(answer.get("result").is_some(), "{answer}");
 }
@@ -147,4 +149,28 @@ async fn an_agent_that_answers_nonsense_is_at_fault() {
     let router = Router::builder().add(method).build().unwrap();
     let serving = serve(&Agent::of(card, router, switchboard_core::Name::from_static("odd")).build()).await;
     assert_eq!(serving.error("SendMessage", message("hello")).await, -32006);
+}
+
+// A2A-M-08
+#[tokio::test]
+async fn an_agent_without_streams_refuses_them_and_says_so_in_its_card() {
+    let options = AgentOptions::default().with_streaming(false);
+    let server = agent(&Gate::default()).with_options(options).build();
+    assert_eq!(server.card().capabilities.streaming, Some(false));
+    let serving = serve(&server).await;
+    assert_eq!(serving.error("SendStreamingMessage", message("work")).await, -32004);
+    assert_eq!(serving.error("SubscribeToTask", json!({"id": "none"})).await, -32004);
+    serving.ask("SendMessage", message("work")).await;
+}
+
+// A2A-M-08
+#[tokio::test]
+async fn an_extended_card_that_is_promised_and_missing_has_its_own_error() {
+    let mut card = agent(&Gate::default()).build().card().clone();
+    card.capabilities.extended_agent_card = Some(true);
+    let server = Agent::new(card, |_, _| async { Ok::<_, switchboard_core::ErrorObject>("hi") }).build();
+    let serving = serve(&server).await;
+    let answer = serving.ask_as("ann", "GetExtendedAgentCard", json!({})).await;
+    assert_eq!(answer["error"]["code"], -32007, "{answer}");
+    assert_eq!(reason(&answer["error"]), "EXTENDED_AGENT_CARD_NOT_CONFIGURED");
 }

@@ -3,8 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::needless_pass_by_value, reason = "values are written where they are sent")]
 
+mod adapters;
+#[path = "../../../../tests/support/broker.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod broker;
+mod cancelling;
 mod cards;
+mod context;
 mod errors;
+mod held;
 mod layers;
 mod lists;
 mod old;
@@ -13,5 +20,8 @@ mod old;
 mod raw;
 mod restart;
 mod serving;
+mod sharing;
 mod streams;
 mod tasks;
+mod tenants;
+mod transports;

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use switchboard_a2a::model::{AgentCard, AgentSkill, Artifact, Message};
+use switchboard_a2a::model::{AgentCard, AgentSkill, Artifact, Message, Part};
 use switchboard_a2a::{A2aRoute, Agent, CardRoute, Outcome, Server, TaskHandle};
-use switchboard_core::{ErrorObject, Router};
+use switchboard_core::{ErrorObject, Json, Router, TraceContext};
 use switchboard_layers::identity::{Identity, Proof};
 use switchboard_transport::http::{Endpoint, EndpointOptions, Guarded, HttpServer, Route, RouteFuture};
 use switchboard_transport::server::Handle;
@@ -35,9 +35,11 @@ pub(crate) struct Serving {
 }
 
 pub(crate) async fn serve(server: &Server) -> Serving {
-    let options = EndpointOptions::default()
-        .route("/a2a", Identified(A2aRoute::new(server)))
-        .route(CardRoute::PATH, CardRoute::new(server, "/a2a"));
+    serve_routes(A2aRoute::new(server), CardRoute::new(server, "/a2a")).await
+}
+
+pub(crate) async fn serve_routes(agent: A2aRoute, card: CardRoute) -> Serving {
+    let options = EndpointOptions::default().route("/a2a", Identified(agent)).route(CardRoute::PATH, card);
     let endpoint = Endpoint::new(Router::builder().build().unwrap()).with_options(options);
     let listener = HttpServer::bind("127.0.0.1:0").await.unwrap();
     let (address, handle) = (listener.local_addr(), listener.handle());
@@ -121,11 +123,15 @@ pub(crate) fn result(event: &Value) -> Value {
 #[derive(Clone, Default)]
 pub(crate) struct Gate(pub(crate) Arc<Notify>);
 
+/// An extension that the agent knows.
+pub(crate) const EXTENSION: &str = "https://example.com/ext";
+
 /// An agent that does what it is told.
 pub(crate) fn agent(gate: &Gate) -> Agent {
     let gate = gate.clone();
     let card = AgentCard::new("Test", "Does what it is told.", "1.0.0")
         .with_modes(["text/plain", "application/json", "image/*"], ["text/plain"])
+        .extension(EXTENSION, false)
         .skill(AgentSkill::new("obey", "Obey", "Does what it is told.").tagged(["test"]));
     Agent::new(card, move |message, task| obey(message, task, gate.clone()))
 }
@@ -138,6 +144,10 @@ async fn obey(message: Message, task: TaskHandle, gate: Gate) -> Result<Outcome,
             Ok("hi".into())
         }
         "ask" => Ok(Outcome::input_required("Which city?")),
+        "ask late" => {
+            task.working("thinking").await?;
+            Ok(Outcome::input_required("Which city?"))
+        }
         "login" => Ok(Outcome::auth_required("Log in at https://example.com")),
         "refuse" => Ok(Outcome::rejected("no")),
         "fail" => Err(ErrorObject::new(7, "it broke")),
@@ -151,6 +161,12 @@ async fn obey(message: Message, task: TaskHandle, gate: Gate) -> Result<Outcome,
             let text = if task.is_resumed() { "again" } else { "at once" };
             task.artifact(Artifact::text("a", text)).await?;
             Ok(Outcome::completed_with("done"))
+        }
+        "details" => {
+            task.working("waiting").await?;
+            gate.0.notified().await;
+            task.artifact(Artifact::new("details", vec![Part::data(details(&task)?)])).await?;
+            Ok(Outcome::completed())
         }
         "chunks" => {
             task.working("writing").await?;
@@ -168,4 +184,17 @@ async fn obey(message: Message, task: TaskHandle, gate: Gate) -> Result<Outcome,
         ))),
         other => Ok(Outcome::completed_with(format!("did {other}"))),
     }
+}
+
+/// What the agent knows about its call.
+fn details(task: &TaskHandle) -> Result<Json, ErrorObject> {
+    let (cx, request) = (task.context(), task.request());
+    let trace = cx.trace().or_else(|| TraceContext::of(cx.metadata()));
+    let user = cx.caller::<Identity>().map(|identity| identity.subject.clone());
+    let details = json!({
+        "metadata": request.metadata, "modes": request.accepted_output_modes, "extensions": request.extensions,
+        "tenant": request.tenant, "trace": trace.map(|trace| trace.to_string()), "user": user,
+        "deadline": cx.deadline.is_some(),
+    });
+    Json::encode(&details).map_err(|error| ErrorObject::internal(&error))
 }

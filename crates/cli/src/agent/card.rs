@@ -12,12 +12,16 @@ const HEAD: Style = Style::new().bold();
 
 /// The card of an agent.
 pub(super) fn shown(card: &AgentCard, remote: &Remote) -> String {
+    describe(card, remote.url(), remote.version().as_str())
+}
+
+fn describe(card: &AgentCard, url: &str, version: &str) -> String {
     let mut text = format!("{HEAD}{} {}{HEAD:#}\n", visible(&card.name), visible(&card.version));
     text.push_str(&format!("{}\n\n", visible(&card.description)));
     let mut facts = Table::new(["", ""]);
     let mut fact = |name: &str, value: &str| facts.row([Cell::new(name, HEAD), Cell::plain(value)]);
-    fact("URL", remote.url());
-    fact("A2A", remote.version().as_str());
+    fact("URL", url);
+    fact("A2A", version);
     if let Some(provider) = &card.provider {
         fact("provider", &format!("{} {}", provider.organization, provider.url));
     }
@@ -64,4 +68,71 @@ pub(super) fn tasks(tasks: &[Task]) -> String {
         ]);
     }
     rows.render(table::terminal_width())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Text without the codes of styles, and with single spaces.
+    fn plain(text: &str) -> String {
+        let text = anstream::adapter::strip_str(text).to_string();
+        text.split_inclusive('\n')
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n")
+            .collect()
+    }
+
+    fn card(value: Value) -> AgentCard {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_card_shows_what_an_agent_is_and_can() {
+        let card = card(json!({
+            "name": "Weather", "description": "Forecasts.", "version": "2.1", "supportedInterfaces": [],
+            "provider": {"organization": "Example", "url": "https://example.com"},
+            "capabilities": {"streaming": true, "extendedAgentCard": true},
+            "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
+            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain", "image/png"],
+            "skills": [{"id": "now", "name": "Now", "description": "Says the \u{1b}[31mweather.", "tags": ["a", "b"]}],
+        }));
+        let shown = plain(&describe(&card, "http://127.0.0.1:8000/a2a", "1.0"));
+        for line in [
+            "Weather 2.1",
+            "Forecasts.",
+            "URL http://127.0.0.1:8000/a2a",
+            "A2A 1.0",
+            "provider Example https://example.com",
+            "takes text/plain",
+            "answers with text/plain, image/png",
+            "supports streaming, extended card",
+            "credentials bearer",
+            "skill tags description",
+        ] {
+            assert!(shown.lines().any(|shown| shown == line), "{line:?} is not in:\n{shown}");
+        }
+        // What an agent says about itself does not control the terminal.
+        let skill = shown.lines().find(|line| line.starts_with("now a, b Says the")).unwrap();
+        assert!(!skill.contains('\u{1b}') && skill.ends_with("[31mweather."), "{skill:?}");
+    }
+
+    #[test]
+    fn each_task_is_a_row() {
+        let task =
+            |id: &str, status: Value| serde_json::from_value(json!({"id": id, "status": status})).unwrap();
+        let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "Which city?"}]});
+        let shown = plain(&tasks(&[
+            task(
+                "t1",
+                json!({"state": "TASK_STATE_INPUT_REQUIRED", "timestamp": "2026-01-02T03:04:05.006Z", "message": message}),
+            ),
+            task("t2", json!({"state": "TASK_STATE_COMPLETED"})),
+        ]));
+        let rows: Vec<&str> = shown.lines().filter(|line| !line.is_empty()).collect();
+        let expected =
+            ["task state since message", "t1 asks 2026-01-02T03:04:05.006Z Which city?", "t2 completed"];
+        assert_eq!(rows, expected);
+    }
 }

@@ -281,7 +281,7 @@ fn wrong_values_of_upstreams_are_refused_with_what_to_write() {
     check("health = { value = \"x\", method = \"m\" }", &["`x` is not a JSON pointer"]);
     check("timeout = 5", &["invalid value for `upstream.a.timeout`", "write \"5s\""]);
     check("max_reply = 5", &["write \"5B\", \"5KB\" or \"5MB\""]);
-    check("profile = \"evm\"", &["use plain or mcp or ethereum or lsp"]);
+    check("profile = \"evm\"", &["use plain or mcp or a2a or ethereum or lsp"]);
     check("sessions = 0", &["write \"shared\", \"per-client\" or the size of a pool"]);
     check("balance = \"random\"", &["use p2c or round-robin"]);
     check("sticky = \"account\"", &["write \"session\", or a JSON pointer"]);

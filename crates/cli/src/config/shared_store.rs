@@ -17,6 +17,9 @@ use crate::failure::Failure;
 /// How long nonces are remembered at most: longer than signed messages are accepted, with clocks that differ.
 const NONCES: Duration = Duration::from_secs(600);
 
+/// How long the bucket of an agent's tasks keeps them: longer than the agent does.
+const TASKS: Duration = Duration::from_secs(8 * 24 * 3600);
+
 /// How many bytes each bucket holds at most. A nonce takes about 200.
 const BYTES: usize = 256 << 20;
 
@@ -28,8 +31,8 @@ pub(crate) struct SharedStore {
 }
 
 impl SharedStore {
-    /// Opens a bucket for each use of this configuration.
-    pub(super) async fn open(&self, config: &Config) -> Result<Stores, Failure> {
+    /// Opens a bucket for each use of this configuration, and for the tasks of an agent.
+    pub(super) async fn open(&self, config: &Config, has_agent: bool) -> Result<Stores, Failure> {
         let open = async |name: &str, time: Duration| -> Result<Arc<dyn Store>, Failure> {
             let bucket = self.bucket(name, time, StoreLimits::default().with_bytes(BYTES)).await?;
             let bucket: Arc<dyn Store> = Arc::new(bucket);
@@ -38,6 +41,9 @@ impl SharedStore {
         let mut stores = Stores::default();
         if config.signing.is_some() {
             stores.nonces = Some(open("nonces", NONCES).await?);
+        }
+        if has_agent {
+            stores.tasks = Some(open("tasks", TASKS).await?);
         }
         if let Some(retention) = config.idempotency {
             // While a call runs its key is kept for a minute longer than the call may take.

@@ -32,6 +32,8 @@ pub(crate) struct Stores {
     /// The sessions of MCP clients, and the key that seals the state of calls without one, where servers share them.
     pub(crate) sessions: Option<Arc<dyn Store>>,
     pub(crate) state_keys: Option<StateKeys>,
+    /// For the tasks of an agent; none if they are kept in memory.
+    pub(crate) tasks: Option<Arc<dyn Store>>,
 }
 
 /// Reads where they are.
@@ -84,12 +86,13 @@ pub(crate) fn idempotency(reader: &mut Reader<'_>) -> Option<Duration> {
 }
 
 impl Config {
-    /// Opens the stores that this configuration needs.
-    pub(crate) async fn stores(&self) -> Result<Stores, Failure> {
+    /// Opens the stores that this configuration needs, and an agent if there is one.
+    pub(crate) async fn stores(&self, has_agent: bool) -> Result<Stores, Failure> {
         if let Some(shared) = &self.shared {
-            return shared.open(self).await;
+            return shared.open(self, has_agent).await;
         }
-        if self.signing.is_none() && self.idempotency.is_none() {
+        let is_file = matches!(self.store, StorePlace::File(_));
+        if self.signing.is_none() && self.idempotency.is_none() && !(has_agent && is_file) {
             return Ok(Stores::default());
         }
         let (clock, limits) = (Clock::system(), StoreLimits::default());
@@ -103,7 +106,8 @@ impl Config {
                 })?)
             }
         };
-        Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store), ..Stores::default() })
+        let tasks = is_file.then(|| Arc::clone(&store));
+        Ok(Stores { nonces: Some(Arc::clone(&store)), answers: Some(store), tasks, ..Stores::default() })
     }
 }
 

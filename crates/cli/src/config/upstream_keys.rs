@@ -19,7 +19,7 @@ const OWN: &[Key] = &[
     inner("prefix", Kind::Text, "", "what its methods start with; by default `NAME/`, and \"\" is nothing"),
     live(
         "profile",
-        Kind::Choice(&["plain", "mcp", "ethereum", "lsp"]),
+        Kind::Choice(&["plain", "mcp", "a2a", "ethereum", "lsp"]),
         "\"plain\"",
         "--profile",
         "which protocol it speaks on top of JSON-RPC",

@@ -79,6 +79,7 @@ impl UpstreamConfig {
 pub(crate) enum Profile {
     Plain,
     Mcp,
+    A2a,
     Ethereum,
     Lsp,
 }
@@ -163,6 +164,9 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
     let nodes = reader.forms("url", nodes::node);
     check_transport(reader, &nodes);
     let profile = profile(reader);
+    if profile == Profile::A2a {
+        check_agent(reader, &nodes);
+    }
     Some(UpstreamConfig {
         name: name.to_owned(),
         prefix: reader.text("prefix").unwrap_or_else(|| format!("{name}/")),
@@ -198,6 +202,7 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
 fn profile(reader: &mut Reader<'_>) -> Profile {
     match &*reader.choice("profile") {
         "mcp" => Profile::Mcp,
+        "a2a" => Profile::A2a,
         "ethereum" => Profile::Ethereum,
         "lsp" => Profile::Lsp,
         _ => Profile::Plain,
@@ -284,6 +289,17 @@ fn check_transport(reader: &mut Reader<'_>, nodes: &[NodeConfig]) {
         for key in *keys {
             reader.needs(key, what, "no node of this upstream has one; remove this key");
         }
+    }
+}
+
+/// Reports what agents do not have: other transports, and keys that have no effect on them.
+fn check_agent(reader: &mut Reader<'_>, nodes: &[NodeConfig]) {
+    if nodes.iter().any(|node| !matches!(node.scheme(), "http" | "https")) {
+        let advice = "give the http or https URL of the agent's card, or of its server";
+        reader.faults.push(Fault::new(reader.place("url"), "an agent's card is read over HTTP", advice));
+    }
+    for key in ["forward", "health", "sessions"] {
+        reader.needs(key, "another profile", "it has no effect on agents; remove this key");
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use switchboard::a2a::model::{AgentCard, AgentSkill, Artifact, Message};
 use switchboard::a2a::{Agent, Outcome, Server, TaskHandle, agent_method};
+use switchboard::store::Store;
 use switchboard::{ErrorObject, Name, Router, RouterError, Service};
 
 /// The method behind it, as layers see it.
@@ -19,8 +20,8 @@ pub(crate) fn beside(service: Arc<dyn Service>) -> Result<Arc<dyn Service>, Rout
     Ok(Arc::new(router))
 }
 
-/// The agent whose method is one of this service.
-pub(crate) fn server(service: Arc<dyn Service>) -> Server {
+/// The agent whose method is one of this service, and which keeps its tasks in this store.
+pub(crate) fn server(service: Arc<dyn Service>, tasks: Option<Arc<dyn Store>>) -> Server {
     let card = AgentCard::new(
         "Switchboard demo agent",
         "Calculates, counts and asks back. It is here to try clients with.",
@@ -38,7 +39,11 @@ pub(crate) fn server(service: Arc<dyn Service>) -> Server {
         ))
         .skill(skill("count", "Count", "Counts, a number each second.", "count to 3"))
         .skill(skill("forecast", "Forecast", "Asks for a city, and makes up its weather.", "weather"));
-    Agent::of(card, service, Name::from_static(METHOD)).build()
+    let agent = Agent::of(card, service, Name::from_static(METHOD));
+    match tasks {
+        Some(tasks) => agent.with_store(tasks).build(),
+        None => agent.build(),
+    }
 }
 
 async fn answer(message: Message, task: TaskHandle) -> Result<Outcome, ErrorObject> {

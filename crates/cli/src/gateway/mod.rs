@@ -1,5 +1,6 @@
 //! `switchboard gateway`: one door in front of many servers.
 
+mod a2a;
 mod banner;
 mod clearing;
 mod gated;

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use switchboard::a2a::ClientOptions;
 use switchboard::gateway::{
     Balance, CallProbe, ConnectProbe, Eject, Health, Link, Mock, Node, Pool, PoolBuilder, Sticky,
 };
+use switchboard::http::HttpClientOptions;
 use switchboard::openrpc::{Discovery, Generator};
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings, Version, Versions};
 
+use super::a2a::{self, A2aServer};
 use super::mcp::{McpServer, Reach};
 use super::pins::Pinned;
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
@@ -83,6 +86,29 @@ pub(super) fn mcp_pool(
         let open = link.open().clone();
         let server = McpServer::start(Reach { dial, link, name, pinned: pinned.cloned() }, is_per_client);
         let built = Node::new(node.shown.as_str(), server.clone()).counting(open);
+        builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));
+        first.get_or_insert(server);
+    }
+    let none = || Failure::usage(format!("the upstream {} has no URL", upstream.name));
+    Ok((builder.build(), first.ok_or_else(none)?))
+}
+
+/// The same of agents, and the first of them.
+pub(super) fn a2a_pool(upstream: &UpstreamConfig, config: &Config) -> Result<(Pool, A2aServer), Failure> {
+    let mut builder = builder(upstream);
+    let mut first = None;
+    for node in &upstream.nodes {
+        let limits = Limits::default().with_reply(config.body).with_members(usize::MAX);
+        let mut http = HttpClientOptions::default().with_headers(headers(upstream)?).with_limits(limits);
+        if node.scheme() == "https" {
+            let wrong =
+                |error| Failure::usage(format!("upstream {}: {}: {error}", upstream.name, node.shown));
+            http.tls = Some(tls(upstream).map_err(wrong)?);
+        }
+        let options = ClientOptions::default().with_http(http);
+        let (url, name) = (node.url.clone(), upstream.name.as_str().into());
+        let server = A2aServer::start(a2a::Reach { url, options, name });
+        let built = Node::new(node.shown.as_str(), server.clone());
         builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));
         first.get_or_insert(server);
     }
@@ -207,7 +233,7 @@ fn dialect(upstream: &UpstreamConfig) -> switchboard::Profile {
         Profile::Ethereum => switchboard::Profile::ethereum(),
         Profile::Lsp => switchboard::Profile::lsp(),
         Profile::Mcp => switchboard::mcp::Server::profile(),
-        Profile::Plain => switchboard::Profile::default(),
+        Profile::Plain | Profile::A2a => switchboard::Profile::default(),
     };
     match upstream.is_v1 {
         true => dialect.with_versions(Versions::V1).with_call_options(false),

@@ -14,6 +14,7 @@ use switchboard::openrpc::remote::RemoteError;
 use switchboard::{AllowedNames, Call, CallError, Describe as _, Dialect};
 use tokio::sync::watch;
 
+use super::a2a::A2aServer;
 use super::clearing::Clearing;
 use super::mcp::McpServer;
 use super::pins::{Pinned, Pins};
@@ -65,6 +66,8 @@ enum Known {
     Discovered(Discovered),
     /// In the lists of an MCP server; these methods are safe besides those that it says are.
     Mcp(McpServer, Vec<Pattern>),
+    /// In the card of an agent; these methods are safe.
+    A2a(A2aServer, Vec<Pattern>),
 }
 
 impl Known {
@@ -76,6 +79,7 @@ impl Known {
                 Some(pattern) => Some(Safety::Listed(pattern)),
                 None => server.is_safe(method).then_some(Safety::Described),
             },
+            Known::A2a(_, safe) => safe.iter().find(|pattern| pattern.matches(method)).map(Safety::Listed),
         }
     }
 }
@@ -87,6 +91,10 @@ impl Upstream {
                 let pinned = pins.of(config).map(Arc::new);
                 let (pool, first) = nodes::mcp_pool(config, all, pinned.as_ref())?;
                 (pool, Known::Mcp(first, config.safe.clone()), pinned)
+            }
+            Profile::A2a => {
+                let (pool, first) = nodes::a2a_pool(config, all)?;
+                (pool, Known::A2a(first, config.safe.clone()), None)
             }
             Profile::Plain | Profile::Ethereum | Profile::Lsp => {
                 let pool = nodes::pool(config, all, None)?;
@@ -142,7 +150,7 @@ impl Upstream {
         all: &Config,
     ) -> Result<Option<Upstream>, Failure> {
         let before = &self.config;
-        let is_kept = config.profile != Profile::Mcp
+        let is_kept = !matches!(config.profile, Profile::Mcp | Profile::A2a)
             && config.nodes.iter().any(|node| before.nodes.contains(node))
             && nodes::have_same_connections(before, config);
         let same_servers = UpstreamConfig { nodes: before.nodes.clone(), ..config.clone() };
@@ -182,6 +190,7 @@ impl Upstream {
         let discovered = match &self.known {
             Known::Discovered(discovered) => discovered,
             Known::Mcp(server, _) => return server.ready().await,
+            Known::A2a(server, _) => return server.ready().await,
         };
         match discovered.refresh().await {
             Ok(()) | Err(RemoteError::Undescribed | RemoteError::Call(CallError::Rejected(_))) => Ok(()),
@@ -204,6 +213,7 @@ impl Upstream {
         match &self.known {
             Known::Discovered(discovered) => discovered.methods().len(),
             Known::Mcp(server, _) => server.describe_in(Dialect::default()).methods.len(),
+            Known::A2a(server, _) => server.describe_in(Dialect::default()).methods.len(),
         }
     }
 
@@ -231,6 +241,7 @@ impl Upstream {
         match &self.known {
             Known::Discovered(discovered) => discovered.changes(),
             Known::Mcp(server, _) => server.changes(),
+            Known::A2a(server, _) => server.changes(),
         }
     }
 
@@ -270,7 +281,7 @@ impl Upstream {
         let known = self.known.clone();
         move |call| match &known {
             Known::Discovered(discovered) => discovered.is_stream(&call.method),
-            Known::Mcp(..) => false,
+            Known::Mcp(..) | Known::A2a(..) => false,
         }
     }
 
@@ -279,6 +290,7 @@ impl Upstream {
         match &self.known {
             Known::Discovered(discovered) => backend.discovered(discovered.clone()),
             Known::Mcp(server, _) => backend.described(server.clone()),
+            Known::A2a(server, _) => backend.described(server.clone()),
         }
     }
 }
@@ -310,7 +322,7 @@ fn discovered(config: &UpstreamConfig, pool: &Pool) -> Result<Discovered, Failur
 fn safe_methods(config: &UpstreamConfig) -> Vec<Pattern> {
     let known = match config.profile {
         Profile::Ethereum => safe::ETHEREUM,
-        Profile::Plain | Profile::Mcp | Profile::Lsp => &[],
+        Profile::Plain | Profile::Mcp | Profile::A2a | Profile::Lsp => &[],
     };
     let known = known.iter().filter_map(|pattern| pattern.parse().ok());
     config.safe.iter().cloned().chain(known).collect()

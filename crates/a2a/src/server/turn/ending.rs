@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_core::{Code, Context, ErrorObject, Json, Outcome as Replied, Reply, ReplyFuture};
+use tokio::time::Instant;
 
 use super::super::{Outcome, Shared, TaskHandle, inner_call};
 use super::{Ending, Stopped, Turn};
@@ -17,9 +18,9 @@ impl Turn {
         request: &SendMessage,
         mut cx: Context,
     ) -> ReplyFuture {
-        cx.insert(TaskHandle(Some(Arc::clone(self))));
-        // It may outlive the request.
-        cx.deadline = None;
+        // It may outlive the request, and is stopped when its own time is over.
+        cx.deadline = Instant::now().checked_add(shared.options.work_time);
+        cx.insert(TaskHandle::new(self, cx.clone()));
         // Logs, metrics and traces are about what is asked for, and not about `SendMessage`.
         cx.observe_as(shared.method.clone());
         match Json::encode_ref(request) {
@@ -31,6 +32,7 @@ impl Turn {
     /// Ends the work.
     pub(in super::super) async fn conclude(&self, stopped: Stopped) {
         let ending = match stopped {
+            _ if self.state().is_lost => Ending::Task,
             Stopped::Cancelled => self.end_with(TaskStatus::new(TaskState::Canceled)).await,
             Stopped::TimedOut => {
                 let status = TaskStatus::new(TaskState::Failed);
@@ -38,13 +40,13 @@ impl Turn {
             }
             Stopped::Replied(reply) => self.conclude_with(reply).await,
         };
-        let (events, is_interrupted) = {
+        let (events, goes_on) = {
             let state = self.state();
             let begun = state.begun.as_ref();
-            (state.events.clone(), begun.is_some_and(|begun| begun.record.task.status.state.is_interrupted()))
+            (state.events.clone(), begun.is_some_and(|begun| !begun.record.task.status.state.is_terminal()))
         };
         if let (Some(events), Some(shared)) = (events, self.shared.upgrade()) {
-            match is_interrupted {
+            match goes_on {
                 true => shared.keep_channel(&self.id, events),
                 false => shared.close_channel(&self.id, None),
             }

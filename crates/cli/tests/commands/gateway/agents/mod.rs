@@ -1,5 +1,6 @@
 //! MCP servers behind a gateway, for agents before it.
 
+mod a2a;
 mod agent;
 mod content;
 mod observed;
