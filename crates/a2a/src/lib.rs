@@ -12,6 +12,6 @@ mod ids;
 pub mod model;
 mod server;
 
-pub use client::{Client, ClientError, ClientOptions, Events, Remote};
+pub use client::{Client, ClientError, ClientOptions, Events, PushRoute, Remote};
 pub use http::{A2aRoute, CardRoute};
-pub use server::{Agent, AgentOptions, Ended, Outcome, Server, TaskHandle, agent_method};
+pub use server::{Agent, AgentOptions, Ended, Outcome, PushOptions, Server, TaskHandle, agent_method};

@@ -2,6 +2,7 @@
 
 mod connect;
 mod events;
+mod push;
 mod remote;
 
 use std::fmt;
@@ -15,9 +16,13 @@ use switchboard_transport::http::HttpClientOptions;
 
 pub use self::connect::ClientError;
 pub use self::events::Events;
+pub use self::push::PushRoute;
 pub use self::remote::Remote;
 use crate::model::methods::Method;
-use crate::model::{AgentCard, GetTask, ListTasks, SendMessage, StreamEvent, Task, TaskPage, Version};
+use crate::model::{
+    AgentCard, GetPush, GetTask, ListPush, ListTasks, PushConfig, PushPage, SendMessage, StreamEvent, Task,
+    TaskPage, Version,
+};
 
 /// A client of one agent. Cheap to clone.
 ///
@@ -190,6 +195,42 @@ impl Client {
     /// When it has ended, does not exist, or the agent cannot be reached.
     pub async fn cancel(&self, id: &str) -> Result<Task, CallError> {
         self.call(Method::Cancel, &GetTask::new(id)).await
+    }
+
+    /// Adds a place for notifications about a task, or replaces the one with its identifier.
+    ///
+    /// # Errors
+    ///
+    /// When the agent sends none, refuses the place, or cannot be reached.
+    pub async fn create_push(&self, config: &PushConfig) -> Result<PushConfig, CallError> {
+        self.call(Method::CreatePush, config).await
+    }
+
+    /// A place for notifications about a task.
+    ///
+    /// # Errors
+    ///
+    /// When it does not exist, or the agent cannot be reached.
+    pub async fn push(&self, task: &str, id: &str) -> Result<PushConfig, CallError> {
+        self.call(Method::GetPush, &GetPush::new(task, id)).await
+    }
+
+    /// The places for notifications about a task.
+    ///
+    /// # Errors
+    ///
+    /// When the task does not exist, or the agent cannot be reached.
+    pub async fn list_push(&self, request: &ListPush) -> Result<PushPage, CallError> {
+        self.call(Method::ListPush, request).await
+    }
+
+    /// Removes a place for notifications about a task, if it exists.
+    ///
+    /// # Errors
+    ///
+    /// When the task does not exist, or the agent cannot be reached.
+    pub async fn delete_push(&self, task: &str, id: &str) -> Result<(), CallError> {
+        self.call::<serde::de::IgnoredAny>(Method::DeletePush, &GetPush::new(task, id)).await.map(drop)
     }
 
     /// The card for authenticated clients.

@@ -5,6 +5,7 @@ mod index;
 mod method;
 mod options;
 mod outcome;
+mod push;
 mod records;
 mod send;
 mod service;
@@ -19,12 +20,14 @@ use std::sync::Arc;
 
 use switchboard_core::{Call, Context, IntoError, Json, Name, Profile, Router, Service, Settings};
 use switchboard_layers::Clock;
+use switchboard_layers::identity::jwt::SigningKey;
 use switchboard_layers::store::{MemoryStore, Store};
 
 pub use self::handle::{Ended, TaskHandle};
 pub use self::method::agent_method;
 pub use self::options::AgentOptions;
 pub use self::outcome::Outcome;
+pub use self::push::PushOptions;
 pub(crate) use self::shared::Shared;
 pub(crate) use self::spoken::{Spoken, VERSION};
 use crate::model::{AgentCard, Message};
@@ -64,6 +67,8 @@ pub struct Agent {
     store: Arc<dyn Store>,
     clock: Clock,
     options: AgentOptions,
+    push: Option<PushOptions>,
+    key: Option<SigningKey>,
 }
 
 /// An agent that answers the methods of A2A. Cheap to clone; all clones are the same agent.
@@ -95,6 +100,8 @@ impl Agent {
             store: Arc::new(MemoryStore::default()),
             clock: Clock::system(),
             options: AgentOptions::default(),
+            push: None,
+            key: None,
         }
     }
 
@@ -118,15 +125,26 @@ impl Agent {
         Agent { options, ..self }
     }
 
+    /// Sends notifications about tasks to the URLs that clients name: signed, if there is a [key](Agent::with_signing_key).
+    pub fn with_push(self, options: PushOptions) -> Agent {
+        Agent { push: Some(options), ..self }
+    }
+
+    /// Signs notifications with this key.
+    pub fn with_signing_key(self, key: SigningKey) -> Agent {
+        Agent { key: Some(key), ..self }
+    }
+
     /// The agent, ready to serve.
     #[must_use]
     pub fn build(self) -> Server {
-        let Agent { mut card, extended, service, method, store, clock, options } = self;
+        let Agent { mut card, extended, service, method, store, clock, options, push, key } = self;
         card.capabilities.streaming = Some(true);
-        card.capabilities.push_notifications = Some(false);
+        card.capabilities.push_notifications = Some(push.is_some());
         card.capabilities.extended_agent_card.get_or_insert(extended.is_some());
+        let pusher = push.map(|push| push::Pusher::new(push, key));
         let records = records::Records::new(store, clock, &options);
-        Server(Arc::new(Shared::new(card, extended, service, method, records, options)))
+        Server(Arc::new(Shared::new(card, extended, service, method, records, options, pusher)))
     }
 }
 

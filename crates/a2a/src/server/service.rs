@@ -8,13 +8,13 @@ use serde_json::Value;
 use switchboard_core::{Call, ErrorObject, Json, Kind, Reply, ReplyFuture, Service};
 use switchboard_layers::identity::Identity;
 
+use super::push;
 use super::send::{self, Mode};
 use super::shared::Shared;
 use super::spoken::{check_extensions, version};
 use super::tasks;
 use crate::model::error::{
-    EXTENDED_CARD_NOT_CONFIGURED, PUSH_NOT_SUPPORTED, SERVER_ERROR, conform, error, invalid_field,
-    unsupported,
+    EXTENDED_CARD_NOT_CONFIGURED, SERVER_ERROR, conform, error, invalid_field, unsupported,
 };
 use crate::model::methods::Method;
 use crate::model::{GetTask, ListTasks, SendMessage, Version, v03};
@@ -80,7 +80,7 @@ fn begin(shared: &Arc<Shared>, call: &Call) -> Result<ReplyFuture, ErrorObject> 
         }
         Method::ExtendedCard => Ok(extended_card(&shared, call, version)?.into()),
         Method::CreatePush | Method::GetPush | Method::ListPush | Method::DeletePush => {
-            Err(error(PUSH_NOT_SUPPORTED, "the agent sends no notifications", &[]))
+            push::answer(shared, method, call, version)
         }
     }
 }
@@ -105,7 +105,7 @@ fn same_params<T: DeserializeOwned>(call: &Call) -> Result<T, ErrorObject> {
 }
 
 /// The params of a call, raised to 1.0.
-fn params<T: DeserializeOwned>(
+pub(super) fn params<T: DeserializeOwned>(
     call: &Call,
     raise: impl FnOnce(&mut Value),
     version: Version,

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::AgentOptions;
 use super::index::Index;
+use super::push::Pusher;
 use super::records::{Record, Records, Stored};
 use super::turn::{Events, Stopped, Turn, unavailable};
 use crate::model::error::{conform, task_not_found};
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub(super) records: Records,
     pub(super) index: Index,
     pub(super) options: AgentOptions,
+    pub(super) pusher: Option<Pusher>,
     live: Mutex<HashMap<String, Live>>,
     /// Where those listen who wait for what a task does after it has asked its client.
     channels: Mutex<HashMap<String, Events>>,
@@ -53,6 +55,7 @@ impl Shared {
         method: Name,
         records: Records,
         options: AgentOptions,
+        pusher: Option<Pusher>,
     ) -> Shared {
         let index = Index::new(options.tasks);
         Shared {
@@ -63,6 +66,7 @@ impl Shared {
             records,
             index,
             options,
+            pusher,
             live: Mutex::default(),
             channels: Mutex::default(),
         }

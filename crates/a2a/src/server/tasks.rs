@@ -42,7 +42,7 @@ pub(super) async fn cancel(shared: &Arc<Shared>, id: &str, cx: &Context) -> Resu
     }
 }
 
-async fn cancel_stored(shared: &Shared, stored: Stored) -> Result<Task, ErrorObject> {
+async fn cancel_stored(shared: &Arc<Shared>, stored: Stored) -> Result<Task, ErrorObject> {
     let mut record = stored.record;
     if record.task.status.state.is_terminal() {
         return Ok(record.task);
@@ -53,6 +53,7 @@ async fn cancel_stored(shared: &Shared, stored: Stored) -> Result<Task, ErrorObj
     match shared.records.write(&record, Some(&stored.bytes)).await {
         Ok(Some(_)) => {
             shared.index.note(&record);
+            shared.notify(&Arc::new(StreamEvent::Task(record.task.clone())));
             shared.close_channel(&record.task.id, Some(StreamEvent::Task(record.task.clone())));
             Ok(record.task)
         }

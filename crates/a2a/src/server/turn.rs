@@ -197,8 +197,9 @@ impl Turn {
         let event = StreamEvent::Task(record.task.clone());
         state.begun = Some(Begun { size: bytes.len(), record, bytes });
         state.message = None;
-        state.send(event);
+        let event = state.send(event);
         drop(state);
+        shared.notify(&event);
         self.changed.notify_waiters();
         Ok(())
     }
@@ -243,7 +244,9 @@ impl Turn {
             begun.size += size;
             if is_part {
                 apply(&mut begun.record.task, event.clone());
-                state.send(event);
+                let event = state.send(event);
+                drop(state);
+                shared.notify(&event);
                 return Ok(());
             }
             (begun.record.clone(), begun.bytes.clone())
@@ -259,7 +262,9 @@ impl Turn {
         shared.index.note(&record);
         let mut state = self.state();
         state.begun = Some(Begun { size: bytes.len(), record, bytes });
-        state.send(event);
+        let event = state.send(event);
+        drop(state);
+        shared.notify(&event);
         Ok(())
     }
 
@@ -299,11 +304,13 @@ impl Turn {
 }
 
 impl State {
-    fn send(&self, event: StreamEvent) {
+    fn send(&self, event: StreamEvent) -> Arc<StreamEvent> {
+        let event = Arc::new(event);
         if let Some(events) = &self.events {
             // Nobody may listen.
-            let _ = events.send(Arc::new(event));
+            let _ = events.send(Arc::clone(&event));
         }
+        event
     }
 }
 

@@ -8,6 +8,7 @@ mod errors;
 mod layers;
 mod lists;
 mod old;
+mod push;
 #[path = "../../../../tests/support/http.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod raw;
