@@ -9,9 +9,11 @@
 mod client;
 mod http;
 mod ids;
+mod jcs;
 pub mod model;
 mod server;
+mod signed_card;
 
-pub use client::{Client, ClientError, ClientOptions, Events, PushRoute, Remote};
+pub use client::{CardTrust, Client, ClientError, ClientOptions, Events, PushRoute, Remote};
 pub use http::{A2aRoute, CardRoute};
 pub use server::{Agent, AgentOptions, Ended, Outcome, PushOptions, Server, TaskHandle, agent_method};

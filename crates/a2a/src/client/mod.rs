@@ -4,6 +4,7 @@ mod connect;
 mod events;
 mod push;
 mod remote;
+mod trust;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use switchboard_core::{CallError, Json, Peer};
 use switchboard_transport::http::HttpClientOptions;
 
@@ -18,6 +20,7 @@ pub use self::connect::ClientError;
 pub use self::events::Events;
 pub use self::push::PushRoute;
 pub use self::remote::Remote;
+pub use self::trust::CardTrust;
 use crate::model::methods::Method;
 use crate::model::{
     AgentCard, GetPush, GetTask, ListPush, ListTasks, PushConfig, PushPage, SendMessage, StreamEvent, Task,
@@ -46,6 +49,7 @@ struct Inner {
     remote: Remote,
     peer: Peer,
     resumes: u32,
+    trust: Option<CardTrust>,
 }
 
 /// The options of a [`Client`].
@@ -60,6 +64,8 @@ pub struct ClientOptions {
     pub extensions: Vec<String>,
     /// How often a stream that was cut off is resumed before it fails: 5 times by default.
     pub resumes: u32,
+    /// Whose cards it accepts: all by default.
+    pub trust: Option<CardTrust>,
 }
 
 impl Default for ClientOptions {
@@ -69,6 +75,7 @@ impl Default for ClientOptions {
             time: Duration::from_secs(600),
             extensions: Vec::new(),
             resumes: 5,
+            trust: None,
         }
     }
 }
@@ -98,6 +105,12 @@ impl ClientOptions {
     pub fn with_resumes(self, resumes: u32) -> ClientOptions {
         ClientOptions { resumes, ..self }
     }
+
+    /// Sets [`trust`](ClientOptions::trust).
+    #[must_use]
+    pub fn with_trust(self, trust: Option<CardTrust>) -> ClientOptions {
+        ClientOptions { trust, ..self }
+    }
 }
 
 impl Client {
@@ -119,7 +132,7 @@ impl Client {
         let (card, card_url) = connect::card(url, &options).await?;
         let remote = connect::remote(&card, &card_url, &options)?;
         let peer = Peer::local(remote.clone()).with_timeout(options.time);
-        Ok(Client(Arc::new(Inner { card, remote, peer, resumes: options.resumes })))
+        Ok(Client(Arc::new(Inner { card, remote, peer, resumes: options.resumes, trust: options.trust })))
     }
 
     /// The card of the agent.
@@ -239,7 +252,13 @@ impl Client {
     ///
     /// When there is none, or the agent refuses it or cannot be reached.
     pub async fn extended_card(&self) -> Result<AgentCard, CallError> {
-        self.call(Method::ExtendedCard, &serde_json::Map::new()).await
+        let card: Value = self.call(Method::ExtendedCard, &serde_json::Map::new()).await?;
+        if let Some(trust) = &self.0.trust
+            && let Some(why) = trust.refusal(&card).await
+        {
+            return Err(CallError::Protocol(format!("the extended card is not accepted: {why}").into()));
+        }
+        serde_json::from_value(card).map_err(|error| CallError::Protocol(error.to_string().into()))
     }
 
     async fn call<T: DeserializeOwned + 'static>(

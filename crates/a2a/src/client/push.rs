@@ -31,7 +31,7 @@ type Handled = Pin<Box<dyn Future<Output = bool> + Send>>;
 /// Receives the notifications of agents at a path, see [`EndpointOptions::route`](switchboard_transport::http::EndpointOptions::route).
 /// Cheap to clone.
 ///
-/// It gives out places for notifications, each with a token of its own. A notification is passed on if it has such a token, is about the task
+/// It gives out places for notifications, each with its own token. A notification is passed on if it has such a token, is about the task
 /// that the token belongs to, and is signed, if there are [keys](PushRoute::with_keys). One that is sent again is passed on once.
 ///
 /// # Examples

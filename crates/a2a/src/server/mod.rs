@@ -30,6 +30,7 @@ pub use self::outcome::Outcome;
 pub use self::push::PushOptions;
 pub(crate) use self::shared::Shared;
 pub(crate) use self::spoken::{Spoken, VERSION};
+use crate::http::CardSigner;
 use crate::model::{AgentCard, Message};
 
 /// An agent: its card, and what answers its messages.
@@ -69,6 +70,7 @@ pub struct Agent {
     options: AgentOptions,
     push: Option<PushOptions>,
     key: Option<SigningKey>,
+    key_url: Option<String>,
 }
 
 /// An agent that answers the methods of A2A. Cheap to clone; all clones are the same agent.
@@ -102,6 +104,7 @@ impl Agent {
             options: AgentOptions::default(),
             push: None,
             key: None,
+            key_url: None,
         }
     }
 
@@ -130,21 +133,28 @@ impl Agent {
         Agent { push: Some(options), ..self }
     }
 
-    /// Signs notifications with this key.
+    /// Signs the card and notifications with this key.
     pub fn with_signing_key(self, key: SigningKey) -> Agent {
         Agent { key: Some(key), ..self }
+    }
+
+    /// Says in signatures of the card that its public key is at this URL (`jku`), in a JWKS document.
+    pub fn with_key_url(self, url: impl Into<String>) -> Agent {
+        Agent { key_url: Some(url.into()), ..self }
     }
 
     /// The agent, ready to serve.
     #[must_use]
     pub fn build(self) -> Server {
-        let Agent { mut card, extended, service, method, store, clock, options, push, key } = self;
+        let Agent { mut card, extended, service, method, store, clock, options, push, key, key_url } = self;
         card.capabilities.streaming = Some(true);
         card.capabilities.push_notifications = Some(push.is_some());
         card.capabilities.extended_agent_card.get_or_insert(extended.is_some());
-        let pusher = push.map(|push| push::Pusher::new(push, key));
         let records = records::Records::new(store, clock, &options);
-        Server(Arc::new(Shared::new(card, extended, service, method, records, options, pusher)))
+        let mut shared = Shared::new(card, extended, service, method, records, options);
+        shared.signer = key.clone().map(|key| CardSigner::new(key, key_url));
+        shared.pusher = push.map(|push| push::Pusher::new(push, key));
+        Server(Arc::new(shared))
     }
 }
 

@@ -162,9 +162,8 @@ fn extended_card(shared: &Shared, call: &Call, version: Version) -> Result<Reply
         let error = ErrorObject::new(SERVER_ERROR, "the extended card needs authentication");
         return Ok(Reply::error(error).with_status(401).with_metadata("www-authenticate", "Bearer"));
     }
-    let card = shared.extended.as_ref();
-    let card = card.ok_or_else(|| error(EXTENDED_CARD_NOT_CONFIGURED, "there is no extended card", &[]))?;
     let base = crate::http::Base::of(&call.cx);
-    let card = crate::http::complete(card, &shared.card, base.as_ref(), version == Version::V0_3);
+    let card = shared.extended_document(base.as_ref(), version == Version::V0_3);
+    let card = card.ok_or_else(|| error(EXTENDED_CARD_NOT_CONFIGURED, "there is no extended card", &[]))?;
     Ok(Json::encode(&card).map_err(|error| ErrorObject::internal(&error)).into())
 }

@@ -16,6 +16,7 @@ use super::index::Index;
 use super::push::Pusher;
 use super::records::{Record, Records, Stored};
 use super::turn::{Events, Stopped, Turn, unavailable};
+use crate::http::CardSigner;
 use crate::model::error::{conform, task_not_found};
 use crate::model::{AgentCard, Role, SendMessage, StreamEvent, Task};
 
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(super) index: Index,
     pub(super) options: AgentOptions,
     pub(super) pusher: Option<Pusher>,
+    pub(crate) signer: Option<CardSigner>,
     live: Mutex<HashMap<String, Live>>,
     /// Where those listen who wait for what a task does after it has asked its client.
     channels: Mutex<HashMap<String, Events>>,
@@ -55,7 +57,6 @@ impl Shared {
         method: Name,
         records: Records,
         options: AgentOptions,
-        pusher: Option<Pusher>,
     ) -> Shared {
         let index = Index::new(options.tasks);
         Shared {
@@ -66,7 +67,8 @@ impl Shared {
             records,
             index,
             options,
-            pusher,
+            pusher: None,
+            signer: None,
             live: Mutex::default(),
             channels: Mutex::default(),
         }

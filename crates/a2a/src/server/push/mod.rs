@@ -1,7 +1,7 @@
 //! Notifications: the events of a task, sent to the URLs that its client has named (A2A-P-01).
 //!
 //! Events wait in a queue for each task, which one worker empties, so each receiver gets them in order. A worker exists while there are events
-//! for a task that somebody wants to hear of. Queues are not stored: a process that ends drops them, and the places stay.
+//! for a task with places. Queues are not stored: a process that ends drops them, and the places stay.
 
 mod delivery;
 mod options;
