@@ -1,5 +1,5 @@
-//! The agent that the official compatibility kit of Agent2Agent (A2A) is run against: what it does is named by the start of a message's
-//! identifier.
+//! The agent that the official compatibility kit of Agent2Agent (A2A) and the libraries of others are run against: what it does is named by
+//! the start of a message's identifier. Its card is signed with a new key, whose public part is at `/keys.json`.
 //!
 //! ```text
 //! cargo run -p switchboard --features a2a --example a2a_conformance_agent -- 127.0.0.1:9999
@@ -8,9 +8,11 @@
 
 use std::time::Duration;
 
+use http::{HeaderValue, StatusCode};
 use switchboard::a2a::model::{AgentCard, AgentSkill, Artifact, Message, Part};
-use switchboard::a2a::{A2aRoute, Agent, CardRoute, Outcome, TaskHandle};
-use switchboard::http::EndpointOptions;
+use switchboard::a2a::{A2aRoute, Agent, CardRoute, Outcome, PushOptions, TaskHandle};
+use switchboard::http::{EndpointOptions, TextRoute};
+use switchboard::identity::jwt::SigningKey;
 use switchboard::server::Server;
 use switchboard::{ErrorObject, Json, Router};
 
@@ -69,11 +71,20 @@ async fn answer(message: Message, task: TaskHandle) -> Result<Outcome, ErrorObje
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let card = AgentCard::new("Conformance agent", "Does what the compatibility kit asks for.", "1.0.0")
         .skill(AgentSkill::new("tck", "TCK", "Does what the compatibility kit asks for.").tagged(["tck"]));
-    let agent = Agent::new(card, answer).build();
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let key = SigningKey::generate()?.with_id("conformance");
+    let keys = format!(r#"{{"keys":[{}]}}"#, key.public_key().unwrap_or_default());
+    let keys =
+        TextRoute::new(HeaderValue::from_static("application/json"), move || (StatusCode::OK, keys.clone()));
+    // Notifications go to this machine, where the kit receives them. Other agents leave that out.
+    let agent = Agent::new(card, answer)
+        .with_push(PushOptions::default().with_loopback(true))
+        .with_signing_key(key)
+        .build();
     let options = EndpointOptions::default()
         .without_routes()
         .with_paths(Vec::new())
+        .route("/keys.json", keys)
         .route("/", A2aRoute::new(&agent))
         .route(CardRoute::PATH, CardRoute::new(&agent, "/").without_old_members());
     let mut server = Server::new(Router::builder().build()?).with_http(options);

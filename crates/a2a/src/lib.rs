@@ -11,11 +11,13 @@ pub mod adapt;
 mod client;
 mod http;
 mod ids;
+mod jcs;
 pub mod model;
 mod server;
+mod signed_card;
 
-pub use client::{Client, ClientError, ClientOptions, Events, Remote};
+pub use client::{CardTrust, Client, ClientError, ClientOptions, Events, PushRoute, Remote};
 pub use http::{A2aRoute, CardRoute};
 pub use server::{
-    Agent, AgentOptions, Ended, Outcome, RequestDetails, Server, TaskHandle, Tenants, agent_method,
+    Agent, AgentOptions, Ended, Outcome, PushOptions, RequestDetails, Server, TaskHandle, Tenants, agent_method,
 };

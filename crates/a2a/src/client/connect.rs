@@ -46,6 +46,14 @@ pub enum ClientError {
         /// What is wrong.
         why: String,
     },
+    /// The card is not signed by a key that is trusted.
+    #[error("the agent card at {url} is not accepted: {why}")]
+    Untrusted {
+        /// Where it is.
+        url: String,
+        /// What is wrong.
+        why: String,
+    },
     /// The agent speaks neither 1.0 nor 0.3 over JSON-RPC.
     #[error("the agent has no interface for JSON-RPC in version 1.0 or 0.3; it has {0}")]
     NoInterface(String),
@@ -66,7 +74,7 @@ pub(super) async fn card(url: &str, options: &ClientOptions) -> Result<(AgentCar
     let mut missing = None;
     for place in places {
         match fetch(&place, options).await {
-            Ok(text) => return Ok((read(&place, &text)?, place)),
+            Ok(text) => return Ok((read(&place, &text, options).await?, place)),
             Err(error @ ClientError::NoCard { .. }) => missing = missing.or(Some(error)),
             Err(error) => return Err(error),
         }
@@ -89,10 +97,15 @@ async fn fetch(url: &str, options: &ClientOptions) -> Result<Bytes, ClientError>
 }
 
 /// Reads a card of any version.
-fn read(url: &str, text: &[u8]) -> Result<AgentCard, ClientError> {
+async fn read(url: &str, text: &[u8], options: &ClientOptions) -> Result<AgentCard, ClientError> {
     let wrong =
         |error: &dyn std::fmt::Display| ClientError::NotACard { url: url.to_owned(), why: error.to_string() };
     let mut card: Value = serde_json::from_slice(text).map_err(|error| wrong(&error))?;
+    if let Some(trust) = &options.trust
+        && let Some(why) = trust.refusal(&card).await
+    {
+        return Err(ClientError::Untrusted { url: url.to_owned(), why });
+    }
     v03::raise::card(&mut card);
     serde_json::from_value(card).map_err(|error| wrong(&error))
 }

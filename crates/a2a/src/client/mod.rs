@@ -2,7 +2,9 @@
 
 mod connect;
 mod events;
+mod push;
 mod remote;
+mod trust;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,14 +12,20 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use switchboard_core::{CallError, Context, Json, Peer};
 use switchboard_transport::http::HttpClientOptions;
 
 pub use self::connect::ClientError;
 pub use self::events::Events;
+pub use self::push::PushRoute;
 pub use self::remote::Remote;
+pub use self::trust::CardTrust;
 use crate::model::methods::Method;
-use crate::model::{AgentCard, GetTask, ListTasks, SendMessage, StreamEvent, Task, TaskPage, Version};
+use crate::model::{
+    AgentCard, GetPush, GetTask, ListPush, ListTasks, PushConfig, PushPage, SendMessage, StreamEvent, Task,
+    TaskPage, Version,
+};
 
 /// A client of one agent. Cheap to clone.
 ///
@@ -41,6 +49,7 @@ struct Inner {
     remote: Remote,
     peer: Peer,
     resume_time: Duration,
+    trust: Option<CardTrust>,
 }
 
 /// The options of a [`Client`].
@@ -55,6 +64,8 @@ pub struct ClientOptions {
     pub extensions: Vec<String>,
     /// For how long it tries to resume a stream that was cut off: 2 minutes by default. With zero, the stream fails immediately.
     pub resume_time: Duration,
+    /// Whose cards it accepts: all by default.
+    pub trust: Option<CardTrust>,
 }
 
 impl Default for ClientOptions {
@@ -64,6 +75,7 @@ impl Default for ClientOptions {
             time: Duration::from_secs(600),
             extensions: Vec::new(),
             resume_time: Duration::from_secs(120),
+            trust: None,
         }
     }
 }
@@ -93,6 +105,12 @@ impl ClientOptions {
     pub fn with_resume_time(self, resume_time: Duration) -> ClientOptions {
         ClientOptions { resume_time, ..self }
     }
+
+    /// Sets [`trust`](ClientOptions::trust).
+    #[must_use]
+    pub fn with_trust(self, trust: Option<CardTrust>) -> ClientOptions {
+        ClientOptions { trust, ..self }
+    }
 }
 
 impl Client {
@@ -115,7 +133,7 @@ impl Client {
         let remote = connect::remote(&card, &card_url, &options)?;
         let peer = Peer::local(remote.clone()).with_timeout(options.time);
         let card = Arc::new(card);
-        Ok(Client(Arc::new(Inner { card, remote, peer, resume_time: options.resume_time })))
+        Ok(Client(Arc::new(Inner { card, remote, peer, resume_time: options.resume_time, trust: options.trust })))
     }
 
     /// The same client for calls that are made while handling a call: they belong to its trace, and end with its deadline.
@@ -132,9 +150,9 @@ impl Client {
     /// ```
     #[must_use]
     pub fn within(&self, cx: &Context) -> Client {
-        let Inner { card, remote, peer, resume_time } = &*self.0;
+        let Inner { card, remote, peer, resume_time, trust } = &*self.0;
         let (card, remote, peer) = (Arc::clone(card), remote.clone(), peer.within(cx));
-        Client(Arc::new(Inner { card, remote, peer, resume_time: *resume_time }))
+        Client(Arc::new(Inner { card, remote, peer, resume_time: *resume_time, trust: trust.clone() }))
     }
 
     /// The card of the agent.
@@ -212,13 +230,55 @@ impl Client {
         self.call(Method::Cancel, &GetTask::new(id)).await
     }
 
+    /// Adds a place for notifications about a task, or replaces the one with its identifier.
+    ///
+    /// # Errors
+    ///
+    /// When the agent sends none, refuses the place, or cannot be reached.
+    pub async fn create_push(&self, config: &PushConfig) -> Result<PushConfig, CallError> {
+        self.call(Method::CreatePush, config).await
+    }
+
+    /// A place for notifications about a task.
+    ///
+    /// # Errors
+    ///
+    /// When it does not exist, or the agent cannot be reached.
+    pub async fn push(&self, task: &str, id: &str) -> Result<PushConfig, CallError> {
+        self.call(Method::GetPush, &GetPush::new(task, id)).await
+    }
+
+    /// The places for notifications about a task.
+    ///
+    /// # Errors
+    ///
+    /// When the task does not exist, or the agent cannot be reached.
+    pub async fn list_push(&self, request: &ListPush) -> Result<PushPage, CallError> {
+        self.call(Method::ListPush, request).await
+    }
+
+    /// Removes a place for notifications about a task, if it exists.
+    ///
+    /// # Errors
+    ///
+    /// When the task does not exist, or the agent cannot be reached.
+    pub async fn delete_push(&self, task: &str, id: &str) -> Result<(), CallError> {
+        self.call::<serde::de::IgnoredAny>(Method::DeletePush, &GetPush::new(task, id)).await.map(drop)
+    }
+
     /// The card for authenticated clients.
     ///
     /// # Errors
     ///
     /// When there is none, or the agent refuses it or cannot be reached.
     pub async fn extended_card(&self) -> Result<AgentCard, CallError> {
-        self.call(Method::ExtendedCard, &serde_json::Map::new()).await
+        let card: Value = self.call(Method::ExtendedCard, &serde_json::Map::new()).await?;
+        if let Some(trust) = &self.0.trust
+            && let Some(why) = trust.refusal(&card).await
+        {
+            return Err(CallError::Protocol(format!("the extended card is not accepted: {why}").into()));
+        }
+        serde_json::from_value(card).map_err(|error| CallError::Protocol(error.to_string().into()))
     }
 
     async fn call<T: DeserializeOwned + 'static>(

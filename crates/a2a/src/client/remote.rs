@@ -57,9 +57,9 @@ impl Remote {
         let name =
             method.name(*version).ok_or_else(|| ErrorObject::method_not_found(call.method.as_str()))?;
         let mut params = call.params.clone();
-        let is_lowered = *version == Version::V0_3 && matches!(method, Method::Send | Method::Stream);
+        let lower = lowering(method).filter(|_| *version == Version::V0_3);
         // A2A-C-03: the tenant of the interface goes into every request.
-        if tenant.is_some() || is_lowered {
+        if tenant.is_some() || lower.is_some() {
             let mut value = match &params {
                 Some(params) if params.kind() == Kind::Object => params.decode().unwrap_or(Value::Null),
                 None => Value::Object(serde_json::Map::new()),
@@ -68,8 +68,8 @@ impl Remote {
             if let (Some(tenant), Some(object)) = (tenant, value.as_object_mut()) {
                 object.insert("tenant".to_owned(), tenant.as_str().into());
             }
-            if is_lowered {
-                v03::lower::send(&mut value);
+            if let Some(lower) = lower {
+                lower(&mut value);
             }
             params = Some(Json::encode(&value).map_err(|error| ErrorObject::internal(&error))?);
         }
@@ -107,12 +107,24 @@ impl Service for Remote {
     }
 }
 
+/// How params become those of 0.3, if they differ.
+fn lowering(method: Method) -> Option<fn(&mut Value)> {
+    match method {
+        Method::Send | Method::Stream => Some(v03::lower::send),
+        Method::CreatePush => Some(v03::push::lower),
+        Method::GetPush | Method::ListPush | Method::DeletePush => Some(v03::push::lower_params),
+        _ => None,
+    }
+}
+
 /// A reply of 0.3 as one of 1.0.
 fn raised(mut reply: Reply, method: Method) -> Reply {
     let raise: fn(&mut Value) = match method {
         Method::Send | Method::Stream | Method::Subscribe => v03::raise::event,
         Method::Get | Method::Cancel => v03::raise::task,
         Method::ExtendedCard => v03::raise::card,
+        Method::CreatePush | Method::GetPush => v03::push::raise,
+        Method::ListPush => v03::push::raise_list,
         _ => return reply,
     };
     let change = move |json: Json| -> Result<Json, ErrorObject> {

@@ -6,7 +6,7 @@ use switchboard_core::Context;
 use crate::model::{AgentCard, AgentInterface, Version, v03};
 
 /// The URL that the client has used, without the path, and the path of the agent and its tenant.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Base {
     origin: String,
     path: String,
@@ -26,7 +26,7 @@ impl Base {
 }
 
 /// A card with the capabilities of the agent and the places where it is served, for clients of both versions.
-pub(crate) fn complete(card: &AgentCard, agent: &AgentCard, base: Option<&Base>, is_for_old: bool) -> Value {
+pub(super) fn complete(card: &AgentCard, agent: &AgentCard, base: Option<&Base>, is_for_old: bool) -> Value {
     let mut card = card.clone();
     card.capabilities = agent.capabilities.clone();
     if card.supported_interfaces.is_empty()

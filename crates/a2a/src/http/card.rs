@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use switchboard_transport::http::{Body, Guarded, Route, RouteFuture};
 
-use super::base::{Base, complete};
+use super::base::Base;
 use crate::server::{Server, Shared};
 
 /// Serves the card of an agent. Clients may keep it for an hour, and then ask whether it has changed.
@@ -58,8 +58,7 @@ impl CardRoute {
         let host = request.head.uri.authority().map(http::uri::Authority::as_str);
         let host = host.or_else(|| headers.get(header::HOST)?.to_str().ok());
         let base = Base::new(&request.cx, host, &self.path, self.tenant.clone());
-        let card = &self.shared.card;
-        let text = complete(card, card, base.as_ref(), self.is_for_old).to_string();
+        let text = self.shared.document(base.as_ref(), self.is_for_old).to_string();
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
         let hex: String = digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         let tag = format!("\"{hex}\"");

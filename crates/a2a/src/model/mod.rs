@@ -6,6 +6,7 @@ mod event;
 mod message;
 pub mod methods;
 mod part;
+pub(crate) mod push;
 mod request;
 mod task;
 mod time;
@@ -20,6 +21,7 @@ pub(crate) use self::card::{JSON_RPC, OTHER_TRANSPORTS};
 pub use self::event::{ArtifactUpdate, StatusUpdate, StreamEvent};
 pub use self::message::{Message, Role};
 pub use self::part::{Content, Part};
+pub use self::push::{GetPush, ListPush, PushAuthentication, PushConfig, PushPage};
 pub use self::request::{
     CancelTask, GetTask, ListTasks, SendConfiguration, SendMessage, SubscribeToTask, TaskPage,
 };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use switchboard_core::Json;
 
 use super::wire::{is_false, nullable, text};
-use super::{Message, Task, TaskState, Timestamp};
+use super::{Message, PushConfig, Task, TaskState, Timestamp};
 
 /// The params of `SendMessage` and `SendStreamingMessage` (A2A-M-01).
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -37,7 +37,7 @@ pub struct SendConfiguration {
     pub accepted_output_modes: Vec<String>,
     /// Where to send notifications.
     #[serde(alias = "task_push_notification_config", skip_serializing_if = "Option::is_none")]
-    pub task_push_notification_config: Option<Json>,
+    pub task_push_notification_config: Option<PushConfig>,
     /// How many messages of the history to return at most.
     #[serde(alias = "history_length", skip_serializing_if = "Option::is_none")]
     pub history_length: Option<u32>,
@@ -129,6 +129,13 @@ impl SendMessage {
     #[must_use]
     pub fn immediately(mut self) -> SendMessage {
         self.configuration.get_or_insert_default().return_immediately = true;
+        self
+    }
+
+    /// Asks for notifications about the task.
+    #[must_use]
+    pub fn with_push(mut self, config: PushConfig) -> SendMessage {
+        self.configuration.get_or_insert_default().task_push_notification_config = Some(config);
         self
     }
 }

@@ -1,6 +1,8 @@
 //! The shapes of 0.3, from and to those of 1.0: other names for roles and states, `kind` in messages, parts, tasks and events, and files
 //! in a separate object.
 
+pub mod push;
+
 use serde_json::{Map, Value, json};
 
 /// The states as 1.0 and as 0.3 write them.
@@ -104,6 +106,7 @@ pub mod lower {
                 object.insert("blocking".to_owned(), (!returns.unwrap_or_default()).into());
             }
             rename(configuration, "taskPushNotificationConfig", "pushNotificationConfig");
+            change(configuration, "pushNotificationConfig", super::push::lower_inner);
         });
     }
 
@@ -221,6 +224,7 @@ pub mod raise {
                 configuration["returnImmediately"] = (!blocking).into();
             }
             rename(configuration, "pushNotificationConfig", "taskPushNotificationConfig");
+            change(configuration, "taskPushNotificationConfig", super::push::raise_inner);
         });
     }
 

@@ -8,6 +8,7 @@ mod method;
 mod options;
 mod outcome;
 mod owner;
+mod push;
 mod records;
 mod send;
 mod service;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 use switchboard_core::{Call, Context, IntoError, Json, Name, Profile, Router, Service, Settings};
 use switchboard_layers::Clock;
+use switchboard_layers::identity::jwt::SigningKey;
 use switchboard_layers::store::{MemoryStore, Store};
 
 pub use self::details::RequestDetails;
@@ -30,9 +32,11 @@ pub use self::handle::{Ended, TaskHandle};
 pub use self::method::agent_method;
 pub use self::options::AgentOptions;
 pub use self::outcome::Outcome;
+pub use self::push::PushOptions;
 pub(crate) use self::shared::Shared;
 pub(crate) use self::spoken::{Activated, EXTENSION, Spoken, VERSION};
 pub use self::tenants::Tenants;
+use crate::http::CardSigner;
 use crate::model::{AgentCard, Message};
 
 /// An agent: its card, and what answers its messages.
@@ -70,6 +74,9 @@ pub struct Agent {
     store: Arc<dyn Store>,
     clock: Clock,
     options: AgentOptions,
+    push: Option<PushOptions>,
+    key: Option<SigningKey>,
+    key_url: Option<String>,
 }
 
 /// An agent that answers the methods of A2A. Cheap to clone; all clones are the same agent.
@@ -101,6 +108,9 @@ impl Agent {
             store: Arc::new(MemoryStore::default()),
             clock: Clock::system(),
             options: AgentOptions::default(),
+            push: None,
+            key: None,
+            key_url: None,
         }
     }
 
@@ -124,15 +134,33 @@ impl Agent {
         Agent { options, ..self }
     }
 
+    /// Sends notifications about tasks to the URLs that clients name: signed, if there is a [key](Agent::with_signing_key).
+    pub fn with_push(self, options: PushOptions) -> Agent {
+        Agent { push: Some(options), ..self }
+    }
+
+    /// Signs the card and notifications with this key.
+    pub fn with_signing_key(self, key: SigningKey) -> Agent {
+        Agent { key: Some(key), ..self }
+    }
+
+    /// Says in signatures of the card that its public key is at this URL (`jku`), in a JWKS document.
+    pub fn with_key_url(self, url: impl Into<String>) -> Agent {
+        Agent { key_url: Some(url.into()), ..self }
+    }
+
     /// The agent, ready to serve.
     #[must_use]
     pub fn build(self) -> Server {
-        let Agent { mut card, extended, service, method, store, clock, options } = self;
+        let Agent { mut card, extended, service, method, store, clock, options, push, key, key_url } = self;
         card.capabilities.streaming = Some(options.streaming);
-        card.capabilities.push_notifications = Some(false);
+        card.capabilities.push_notifications = Some(push.is_some());
         card.capabilities.extended_agent_card.get_or_insert(extended.is_some());
         let records = records::Records::new(store, clock, &options);
-        Server(Arc::new(Shared::new(card, extended, service, method, records, options)))
+        let mut shared = Shared::new(card, extended, service, method, records, options);
+        shared.signer = key.clone().map(|key| CardSigner::new(key, key_url));
+        shared.pusher = push.map(|push| push::Pusher::new(push, key));
+        Server(Arc::new(shared))
     }
 }
 

@@ -9,6 +9,7 @@ use switchboard_core::ErrorObject;
 use switchboard_layers::Clock;
 use switchboard_layers::store::{Store, StoreError};
 
+use super::push::Place;
 use super::{AgentOptions, RequestDetails};
 use crate::model::{Task, Timestamp};
 
@@ -117,15 +118,43 @@ impl Records {
         Ok(is_written.then_some(text))
     }
 
-    /// Removes a task and its number.
+    /// The places for notifications about a task, and what the store has of them.
+    pub(super) async fn places(&self, id: &str) -> Result<(Vec<Place>, Option<Bytes>), StoreError> {
+        let Some(bytes) = self.store.read(&places(id)).await? else { return Ok((Vec::new(), None)) };
+        let list = serde_json::from_slice(&bytes);
+        let list = list.map_err(|error| StoreError::Unavailable(format!("places of {id}: {error}")))?;
+        Ok((list, Some(bytes)))
+    }
+
+    /// Stores the places for notifications about a task instead of those that are known to be there. Returns whether it did.
+    pub(super) async fn write_places(
+        &self,
+        id: &str,
+        list: &[Place],
+        known: Option<&[u8]>,
+    ) -> Result<bool, StoreError> {
+        let text = serde_json::to_vec(list).map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        match known {
+            None if list.is_empty() => Ok(true),
+            None => self.store.insert(&places(id), &text, self.keep).await,
+            Some(known) => self.store.replace(&places(id), known, &text, self.keep).await,
+        }
+    }
+
+    /// Removes a task, its number and its places.
     pub(super) async fn remove(&self, id: &str, number: u64) -> Result<(), StoreError> {
         self.store.remove(&key(id)).await?;
+        self.store.remove(&places(id)).await?;
         self.store.remove(&entry(number)).await
     }
 }
 
 fn key(id: &str) -> Vec<u8> {
     [b"a2a/task/", id.as_bytes()].concat()
+}
+
+fn places(id: &str) -> Vec<u8> {
+    [b"a2a/push/", id.as_bytes()].concat()
 }
 
 fn entry(number: u64) -> Vec<u8> {

@@ -6,12 +6,11 @@ use switchboard_core::{Context, ErrorObject, Reply, ReplyFuture};
 
 use super::RequestDetails;
 use super::owner::owner;
+use super::push;
 use super::shared::{Found, Shared};
 use super::stream::{Source, events, once, written};
 use super::turn::{Ending, Stopped, Turn, remember, unavailable};
-use crate::model::error::{
-    CONTENT_TYPE_NOT_SUPPORTED, PUSH_NOT_SUPPORTED, conform, error, invalid_field, unsupported,
-};
+use crate::model::error::{CONTENT_TYPE_NOT_SUPPORTED, conform, error, invalid_field, unsupported};
 use crate::model::{AgentCard, SendMessage, StreamEvent, TaskState, Version};
 
 /// How a message is to be answered.
@@ -33,8 +32,8 @@ pub(super) async fn answer(
     mode: Mode,
     version: Version,
 ) -> Reply {
-    let turn = match open(&shared, &mut request, &cx).await {
-        Ok(turn) => turn,
+    let (turn, place) = match open(&shared, &mut request, &cx, version).await {
+        Ok(opened) => opened,
         Err(error) => return error.into(),
     };
     let history = request.configuration.as_ref().and_then(|configuration| configuration.history_length);
@@ -53,6 +52,10 @@ pub(super) async fn answer(
         Mode::Immediate | Mode::Stream => turn.begun().await,
     };
     drop(abandoning);
+    if let (Some(id), Ending::Error(_) | Ending::Message(_)) = (place, &ending) {
+        // There is no task to hear of. What cannot be removed expires.
+        let _ = push::forget(&shared, &turn.id, &id).await;
+    }
     let event = match ending {
         Ending::Error(error) => return conform(error).into(),
         Ending::Message(message) => StreamEvent::Message(message),
@@ -68,6 +71,20 @@ pub(super) async fn answer(
     match mode {
         Mode::Stream => once(&event, version),
         _ => written(&event, version).into(),
+    }
+}
+
+/// Adds the place for notifications that comes with a message, before anything happens to the task. Returns its identifier.
+async fn inline_place(
+    shared: &Shared,
+    task: &str,
+    request: &mut SendMessage,
+    version: Version,
+) -> Result<Option<String>, ErrorObject> {
+    let configuration = request.configuration.as_mut();
+    match configuration.and_then(|configuration| configuration.task_push_notification_config.take()) {
+        Some(config) => Ok(Some(push::add(shared, task, config, version).await?.id)),
+        None => Ok(None),
     }
 }
 
@@ -104,12 +121,13 @@ impl Drop for Abandoning {
     }
 }
 
-/// The turn of a message: of a new task, or of the one that the message names.
+/// The turn of a message: of a new task, or of the one that the message names. With the place for notifications that a new task has.
 async fn open(
     shared: &Arc<Shared>,
     request: &mut SendMessage,
     cx: &Context,
-) -> Result<Arc<Turn>, ErrorObject> {
+    version: Version,
+) -> Result<(Arc<Turn>, Option<String>), ErrorObject> {
     check(&shared.card, request)?;
     if shared.is_busy() {
         let text = "the agent works on as many tasks as it can; try again later";
@@ -119,7 +137,10 @@ async fn open(
     let details = RequestDetails::of(request, cx, &shared.card);
     let message = &mut request.message;
     let turn = match message.task_id.clone() {
-        Some(id) => go_on(shared, &id, &owner, request, details, cx).await?,
+        Some(id) => {
+            let turn = go_on(shared, &id, &owner, request, details, cx, version).await?;
+            return Ok((Arc::new(turn), None));
+        }
         None => {
             let context = match &message.context_id {
                 Some(id) if id.is_empty() || id.len() > 256 => {
@@ -131,7 +152,8 @@ async fn open(
             Turn::new(shared, owner, context, details, message)
         }
     };
-    Ok(Arc::new(turn))
+    let place = inline_place(shared, &turn.id, request, version).await?;
+    Ok((Arc::new(turn), place))
 }
 
 /// Goes on with a task that waits for a message (A2A-M-03).
@@ -142,6 +164,7 @@ async fn go_on(
     request: &mut SendMessage,
     details: RequestDetails,
     cx: &Context,
+    version: Version,
 ) -> Result<Turn, ErrorObject> {
     let busy = || unsupported("the agent is working on the task; send when it asks, or cancel it");
     let mut found = shared.find(id, owner, cx).await?;
@@ -155,7 +178,7 @@ async fn go_on(
     }
     let Found::Stored(stored) = found else { return Err(busy()) };
     let stored = *stored;
-    let (mut record, message) = (stored.record, &mut request.message);
+    let (mut record, message) = (stored.record, &request.message);
     if record.task.status.state.is_terminal() {
         return Err(unsupported("the task has ended; send the message without taskId"));
     }
@@ -168,6 +191,8 @@ async fn go_on(
     if stored.bytes.len() + message.size() > shared.options.task_size {
         return Err(conform(ErrorObject::over_limit("task_size", "the task would be too large")));
     }
+    inline_place(shared, id, request, version).await?;
+    let message = &mut request.message;
     message.context_id = Some(record.task.context_id.clone());
     let asked = record.task.status.message.take();
     remember(&mut record.task, asked);
@@ -185,10 +210,6 @@ async fn go_on(
 
 /// What can be said about a request without looking at tasks.
 fn check(card: &AgentCard, request: &SendMessage) -> Result<(), ErrorObject> {
-    let configuration = request.configuration.as_ref();
-    if configuration.is_some_and(|configuration| configuration.task_push_notification_config.is_some()) {
-        return Err(error(PUSH_NOT_SUPPORTED, "the agent sends no notifications", &[]));
-    }
     let takes = |media: &str| {
         let modes = card.skills.iter().flat_map(|skill| &skill.input_modes).chain(&card.default_input_modes);
         modes.into_iter().any(|mode| matches(mode, media))

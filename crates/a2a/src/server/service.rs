@@ -8,13 +8,13 @@ use serde_json::Value;
 use switchboard_core::{Call, ErrorObject, Json, Kind, Reply, ReplyFuture, Service};
 use switchboard_layers::identity::Identity;
 
+use super::push;
 use super::send::{self, Mode};
 use super::shared::Shared;
 use super::spoken::{check_extensions, version};
 use super::tasks;
 use crate::model::error::{
-    EXTENDED_CARD_NOT_CONFIGURED, PUSH_NOT_SUPPORTED, SERVER_ERROR, conform, error, invalid_field,
-    unsupported,
+    EXTENDED_CARD_NOT_CONFIGURED, SERVER_ERROR, conform, error, invalid_field, unsupported,
 };
 use crate::model::methods::Method;
 use crate::model::{GetTask, ListTasks, SendMessage, Version, v03};
@@ -83,7 +83,7 @@ fn begin(shared: &Arc<Shared>, call: &Call) -> Result<ReplyFuture, ErrorObject> 
         }
         Method::ExtendedCard => Ok(extended_card(&shared, call, version)?.into()),
         Method::CreatePush | Method::GetPush | Method::ListPush | Method::DeletePush => {
-            Err(error(PUSH_NOT_SUPPORTED, "the agent sends no notifications", &[]))
+            push::answer(shared, method, call, version)
         }
     }
 }
@@ -108,7 +108,7 @@ fn same_params<T: DeserializeOwned>(call: &Call) -> Result<T, ErrorObject> {
 }
 
 /// The params of a call, raised to 1.0.
-fn params<T: DeserializeOwned>(
+pub(super) fn params<T: DeserializeOwned>(
     call: &Call,
     raise: impl FnOnce(&mut Value),
     version: Version,
@@ -165,9 +165,8 @@ fn extended_card(shared: &Shared, call: &Call, version: Version) -> Result<Reply
         let error = ErrorObject::new(SERVER_ERROR, "the extended card needs authentication");
         return Ok(Reply::error(error).with_status(401).with_metadata("www-authenticate", "Bearer"));
     }
-    let card = shared.extended.as_ref();
-    let card = card.ok_or_else(|| error(EXTENDED_CARD_NOT_CONFIGURED, "there is no extended card", &[]))?;
     let base = crate::http::Base::of(&call.cx);
-    let card = crate::http::complete(card, &shared.card, base.as_ref(), version == Version::V0_3);
+    let card = shared.extended_document(base.as_ref(), version == Version::V0_3);
+    let card = card.ok_or_else(|| error(EXTENDED_CARD_NOT_CONFIGURED, "there is no extended card", &[]))?;
     Ok(Json::encode(&card).map_err(|error| ErrorObject::internal(&error)).into())
 }

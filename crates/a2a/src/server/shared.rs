@@ -13,8 +13,10 @@ use tokio::time::Instant;
 
 use super::AgentOptions;
 use super::index::Index;
+use super::push::Pusher;
 use super::records::{Record, Records, Stored};
 use super::turn::{Events, Stopped, Turn, unavailable};
+use crate::http::CardSigner;
 use crate::model::error::{conform, task_not_found};
 use crate::model::{AgentCard, Role, SendMessage, StreamEvent, Task};
 
@@ -26,6 +28,8 @@ pub(crate) struct Shared {
     pub(super) records: Records,
     pub(super) index: Index,
     pub(super) options: AgentOptions,
+    pub(super) pusher: Option<Pusher>,
+    pub(crate) signer: Option<CardSigner>,
     live: Mutex<HashMap<String, Live>>,
     /// Where those listen who wait for what a task does after it has asked its client.
     channels: Mutex<HashMap<String, Events>>,
@@ -63,6 +67,8 @@ impl Shared {
             records,
             index,
             options,
+            pusher: None,
+            signer: None,
             live: Mutex::default(),
             channels: Mutex::default(),
         }

@@ -60,7 +60,7 @@ pub(super) async fn cancel(
 }
 
 /// Cancels a task that is not worked on here. None if it has just changed.
-async fn cancel_stored(shared: &Shared, stored: Stored) -> Result<Option<Task>, ErrorObject> {
+async fn cancel_stored(shared: &Arc<Shared>, stored: Stored) -> Result<Option<Task>, ErrorObject> {
     let mut record = stored.record;
     if record.task.status.state.is_terminal() {
         return Ok(Some(record.task));
@@ -73,6 +73,7 @@ async fn cancel_stored(shared: &Shared, stored: Stored) -> Result<Option<Task>, 
         return Ok(None);
     }
     shared.index.note(&record);
+    shared.notify(&Arc::new(StreamEvent::Task(record.task.clone())));
     shared.close_channel(&record.task.id, Some(StreamEvent::Task(record.task.clone())));
     Ok(Some(record.task))
 }

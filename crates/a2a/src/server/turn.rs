@@ -206,8 +206,9 @@ impl Turn {
         let event = StreamEvent::Task(record.task.clone());
         state.begun = Some(Begun { size: bytes.len(), record, bytes });
         state.message = None;
-        state.send(event);
+        let event = state.send(event);
         drop(state);
+        shared.notify(&event);
         self.changed.notify_waiters();
         Ok(())
     }
@@ -255,7 +256,9 @@ impl Turn {
             begun.size += size;
             if is_part {
                 apply(&mut begun.record.task, event.clone());
-                state.send(event);
+                let event = state.send(event);
+                drop(state);
+                shared.notify(&event);
                 return Ok(());
             }
             (begun.record.clone(), begun.bytes.clone())
@@ -271,7 +274,9 @@ impl Turn {
         shared.index.note(&record);
         let mut state = self.state();
         state.begun = Some(Begun { size: bytes.len(), record, bytes });
-        state.send(event);
+        let event = state.send(event);
+        drop(state);
+        shared.notify(&event);
         Ok(())
     }
 
@@ -313,11 +318,13 @@ impl Turn {
 }
 
 impl State {
-    fn send(&self, event: StreamEvent) {
+    fn send(&self, event: StreamEvent) -> Arc<StreamEvent> {
+        let event = Arc::new(event);
         if let Some(events) = &self.events {
             // Nobody may listen.
-            let _ = events.send(Arc::new(event));
+            let _ = events.send(Arc::clone(&event));
         }
+        event
     }
 }
 

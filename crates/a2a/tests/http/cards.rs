@@ -2,9 +2,12 @@
 
 use serde_json::json;
 use switchboard_a2a::model::{AgentCard, AgentSkill};
+use switchboard_a2a::{CardTrust, Client, ClientError, ClientOptions};
+use switchboard_layers::identity::jwt::{KeySet, SigningKey};
+use switchboard_transport::http::{EndpointOptions, HttpClientOptions, TextRoute};
 
 use crate::raw::send;
-use crate::serving::{Gate, agent, serve};
+use crate::serving::{Gate, Stopping, agent, serve};
 
 const PATH: &str = "GET /.well-known/agent-card.json";
 
@@ -49,4 +52,60 @@ async fn the_extended_card_is_for_authenticated_clients() {
         (&json!("more"), &json!(true))
     );
     assert_eq!(card["supportedInterfaces"][0]["url"], format!("http://{}/a2a", serving.address));
+}
+
+fn jwks(key: &SigningKey) -> String {
+    json!({"keys": [key.public_key().unwrap()]}).to_string()
+}
+
+fn trusting(trust: CardTrust) -> ClientOptions {
+    ClientOptions::default().with_trust(Some(trust))
+}
+
+// A2A-C-04, A2A-T-10
+#[tokio::test]
+async fn a_client_accepts_cards_of_keys_that_it_trusts() {
+    let (key, other) = (SigningKey::generate().unwrap().with_id("k"), SigningKey::generate().unwrap());
+    let extended = AgentCard::new("Test", "Does more.", "1.0.0");
+    let signed = agent(&Gate::default()).with_signing_key(key.clone()).with_extended_card(extended).build();
+    let serving = serve(&signed).await;
+    let url = format!("http://{}", serving.address);
+    let trust = |key: &SigningKey| trusting(CardTrust::keys(KeySet::parse(jwks(key)).unwrap()));
+    let options = trust(&key);
+    let mut headers = http::HeaderMap::new();
+    headers.insert("x-user", "ann".parse().unwrap());
+    let options = options.with_http(HttpClientOptions::default().with_headers(headers));
+    let client = Client::with_options(&url, options).await.unwrap();
+    assert_eq!(client.extended_card().await.unwrap().description, "Does more.");
+    let error = Client::with_options(&url, trust(&other)).await.unwrap_err();
+    assert!(
+        matches!(&error, ClientError::Untrusted { why, .. } if why.contains("no trusted key")),
+        "{error}"
+    );
+    // It is signed for each place where it is served, and stays the same there.
+    let get = async || send(serving.address, PATH, &[], None).await.header("etag").unwrap().to_owned();
+    assert_eq!(get().await, get().await);
+    let unsigned = serve(&agent(&Gate::default()).build()).await;
+    let error = Client::with_options(&format!("http://{}", unsigned.address), trust(&key)).await.unwrap_err();
+    assert!(matches!(&error, ClientError::Untrusted { why, .. } if why.contains("not signed")), "{error}");
+}
+
+// A2A-C-04
+#[tokio::test]
+async fn a_key_is_fetched_only_from_a_url_that_is_trusted() {
+    let key = SigningKey::generate().unwrap().with_id("k");
+    let (json, text) = (http::HeaderValue::from_static("application/json"), jwks(&key));
+    let document = TextRoute::new(json, move || (http::StatusCode::OK, text.clone()));
+    let keys = EndpointOptions::default().route("/keys.json", document);
+    let keys = Stopping::serve(keys);
+    let key_url = format!("http://{}/keys.json", keys.address);
+    let server = agent(&Gate::default()).with_signing_key(key).with_key_url(&key_url).build();
+    let serving = serve(&server).await;
+    let url = format!("http://{}", serving.address);
+    Client::with_options(&url, trusting(CardTrust::default().and_url(&key_url))).await.unwrap();
+    for other in ["http://127.0.0.1:1/keys.json", "https://keys.test/keys.json"] {
+        let error =
+            Client::with_options(&url, trusting(CardTrust::default().and_url(other))).await.unwrap_err();
+        assert!(matches!(error, ClientError::Untrusted { .. }), "{error}");
+    }
 }

@@ -15,6 +15,7 @@ mod held;
 mod layers;
 mod lists;
 mod old;
+mod push;
 #[path = "../../../../tests/support/http.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod raw;

@@ -1,6 +1,6 @@
 //! An agent on a free port, and requests to it.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -14,6 +14,35 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::raw::{Received, send};
+
+/// A server until this is dropped.
+pub(crate) struct Stopping {
+    pub(crate) address: SocketAddr,
+    handle: Handle,
+    task: JoinHandle<()>,
+}
+
+impl Stopping {
+    /// Serves these routes on a free port.
+    pub(crate) fn serve(options: EndpointOptions) -> Stopping {
+        Stopping::serve_on(TcpListener::bind("127.0.0.1:0").unwrap(), options)
+    }
+
+    /// Serves these routes.
+    pub(crate) fn serve_on(listener: TcpListener, options: EndpointOptions) -> Stopping {
+        let endpoint = Endpoint::new(Router::builder().build().unwrap()).with_options(options);
+        let listener = HttpServer::from_std(listener).unwrap();
+        let (address, handle) = (listener.local_addr(), listener.handle());
+        Stopping { address, handle, task: tokio::spawn(listener.serve_endpoint(endpoint)) }
+    }
+}
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.handle.shutdown();
+        self.task.abort();
+    }
+}
 
 /// Takes the header `x-user` for the caller's name, as a proxy in front would set it.
 struct Identified<R>(R);
@@ -30,8 +59,7 @@ impl<R: Route> Route for Identified<R> {
 /// An agent that is served until this is dropped.
 pub(crate) struct Serving {
     pub(crate) address: SocketAddr,
-    handle: Handle,
-    task: JoinHandle<()>,
+    _server: Stopping,
 }
 
 pub(crate) async fn serve(server: &Server) -> Serving {
@@ -40,17 +68,8 @@ pub(crate) async fn serve(server: &Server) -> Serving {
 
 pub(crate) async fn serve_routes(agent: A2aRoute, card: CardRoute) -> Serving {
     let options = EndpointOptions::default().route("/a2a", Identified(agent)).route(CardRoute::PATH, card);
-    let endpoint = Endpoint::new(Router::builder().build().unwrap()).with_options(options);
-    let listener = HttpServer::bind("127.0.0.1:0").await.unwrap();
-    let (address, handle) = (listener.local_addr(), listener.handle());
-    Serving { address, handle, task: tokio::spawn(listener.serve_endpoint(endpoint)) }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.handle.shutdown();
-        self.task.abort();
-    }
+    let server = Stopping::serve(options);
+    Serving { address: server.address, _server: server }
 }
 
 impl Serving {

@@ -1,11 +1,12 @@
 //! One login: what is asked for, as whom, and how.
 
+use switchboard_layers::identity::jwt::SigningKey;
+
 use super::challenge::Challenge;
 use super::client::RegisteredClient;
 use super::discovery::Found;
 use super::error::AuthError;
 use super::issuer::code;
-use super::jws::SigningKey;
 use super::login::{How, IdentityProvider, Options};
 use super::metadata::ServerMetadata;
 use super::pkce::Verifier;

@@ -8,9 +8,10 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use switchboard_layers::identity::jwt::SigningKey;
 
 use super::error::AuthError;
-use super::jws::{SigningKey, now};
+use super::jws::{now, token};
 use super::metadata::ServerMetadata;
 use super::web::escaped;
 use crate::ask::seal::random_id;
@@ -94,7 +95,7 @@ impl RegisteredClient {
             });
             fields.push(("client_id", self.id.clone()));
             fields.push(("client_assertion_type", JWT_BEARER.to_owned()));
-            fields.push(("client_assertion", key.sign("JWT", false, &claims)?));
+            fields.push(("client_assertion", token(key, "JWT", &claims)?));
             return Ok(());
         }
         let Some(secret) = &self.secret else {

@@ -2,9 +2,10 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::json;
+use switchboard_layers::identity::jwt::SigningKey;
 
 use super::error::AuthError;
-use super::jws::{SigningKey, now};
+use super::jws::{now, proof};
 use super::pkce::sha256;
 use crate::ask::seal::random_id;
 
@@ -33,8 +34,8 @@ pub(super) fn prove(
     if let Some(token) = token {
         claims["ath"] = json!(sha256(token));
     }
-    let proof = HeaderValue::try_from(key.sign("dpop+jwt", true, &claims)?);
-    headers.insert(PROOF, proof.map_err(|_| AuthError::Key("the proof is not a header".to_owned()))?);
+    let header = HeaderValue::try_from(proof(key, "dpop+jwt", &claims)?);
+    headers.insert(PROOF, header.map_err(|_| AuthError::Key("the proof is not a header".to_owned()))?);
     Ok(())
 }
 

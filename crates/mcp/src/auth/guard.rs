@@ -1,10 +1,8 @@
 //! Which URLs are requested on behalf of a server: none that leads into a private network, unless the user named it (SEC-X-01, MCP-A-29).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use http::Uri;
 use http::uri::Scheme;
-use switchboard_transport::http::AllowedAddresses;
+use switchboard_transport::http::{AllowedAddresses, is_loopback};
 
 use super::error::{AuthError, shown};
 
@@ -43,9 +41,8 @@ impl Guard {
                 false => Err(refused("it is not an https URL")),
             };
         }
-        Ok(AllowedAddresses::new(move |address| {
-            is_public(address) || (has_loopback && address.to_canonical().is_loopback())
-        }))
+        let public = AllowedAddresses::public();
+        Ok(if has_loopback { public.and_loopback() } else { public })
     }
 
     /// Checks a URL that a browser is to open (MCP-A-28).
@@ -67,102 +64,12 @@ pub(super) fn origin(uri: &Uri) -> Option<String> {
     Some(if port == usual { format!("{scheme}://{host}") } else { format!("{scheme}://{host}:{port}") })
 }
 
-/// Whether the host is of this machine, whatever a name server says.
-fn is_loopback(uri: &Uri) -> bool {
-    let host = uri.host().unwrap_or_default();
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.eq_ignore_ascii_case("localhost")
-        || bare.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
-}
-
-/// Whether an address is one of the public internet.
-fn is_public(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
-    }
-}
-
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    let is_shared = a == 100 && (64..128).contains(&b);
-    let is_assigned = a == 192 && b == 0 && c == 0;
-    let is_for_benchmarks = a == 198 && (b == 18 || b == 19);
-    !(a == 0
-        || a >= 224
-        || is_shared
-        || is_assigned
-        || is_for_benchmarks
-        || address.is_loopback()
-        || address.is_private()
-        || address.is_link_local()
-        || address.is_documentation())
-}
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    let segments = address.segments();
-    let [.., high, low] = segments;
-    let last = Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    match segments {
-        // Addresses that stand for one of IPv4: translated, compatible, 6to4.
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => is_public_v4(last),
-        [0x2002, high, low, ..] => is_public_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))),
-        // Teredo and documentation.
-        [0x2001, 0 | 0xdb8, ..] => false,
-        // Only these are assigned to the public internet.
-        [first, ..] => first & 0xe000 == 0x2000,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn is_allowed(guard: &Guard, url: &str) -> bool {
         guard.check(url).is_ok()
-    }
-
-    #[test]
-    fn addresses_of_private_networks_are_not_public() {
-        let check = |address: &str, expected: bool| {
-            assert_eq!(is_public(address.parse().unwrap()), expected, "{address}");
-        };
-        for public in
-            ["8.8.8.8", "100.128.0.1", "172.32.0.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
-        {
-            check(public, true);
-        }
-        let private = [
-            "127.0.0.1",
-            "127.1.2.3",
-            "0.0.0.0",
-            "10.0.0.1",
-            "172.16.0.1",
-            "192.168.1.1",
-            "169.254.169.254",
-            "100.64.0.1",
-            "192.0.0.1",
-            "198.18.0.1",
-            "224.0.0.1",
-            "255.255.255.255",
-            "203.0.113.1",
-            "::1",
-            "::",
-            "fe80::1",
-            "fc00::1",
-            "fd00:ec2::254",
-            "ff02::1",
-            "::ffff:127.0.0.1",
-            "::ffff:169.254.169.254",
-            "::127.0.0.1",
-            "64:ff9b::7f00:1",
-            "2002:7f00:1::",
-            "2001:0:1::",
-            "2001:db8::1",
-        ];
-        for private in private {
-            check(private, false);
-        }
     }
 
     // MCP-A-29

@@ -36,7 +36,7 @@ mod web;
 pub use self::browser::Browser;
 pub use self::client::RegisteredClient;
 pub use self::error::{AuthError, Fault};
-pub use self::jws::SigningKey;
 pub use self::login::{IdentityProvider, Login, TokenSource};
 pub use self::store::{Change, LoggedIn, MemoryTokens, TokenFile, TokenStore};
 pub use self::user::{UserAgent, UserFuture, Visit};
+pub use switchboard_layers::identity::jwt::SigningKey;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use switchboard_layers::identity::jwt::SigningKey;
 use tokio::time::Instant;
 
 use super::attempt::{Attempt, known_client, scopes};
@@ -12,7 +13,6 @@ use super::discovery::{self, discover};
 use super::dpop;
 use super::error::AuthError;
 use super::guard::origin;
-use super::jws::SigningKey;
 use super::login::Options;
 use super::metadata::ServerMetadata;
 use super::store::Kept;

@@ -4,11 +4,12 @@ use std::fmt;
 
 use http::{HeaderMap, Method, StatusCode};
 use serde::{Deserialize, Serialize};
+use switchboard_layers::identity::jwt::SigningKey;
 
 use super::client::RegisteredClient;
 use super::dpop;
 use super::error::{AuthError, Fault, shown};
-use super::jws::{SigningKey, now};
+use super::jws::now;
 use super::metadata::ServerMetadata;
 use super::web::{Web, form};
 

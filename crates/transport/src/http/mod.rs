@@ -90,7 +90,7 @@ mod trailers;
 mod upgrade;
 mod url;
 
-pub use addresses::AllowedAddresses;
+pub use addresses::{AllowedAddresses, is_loopback};
 pub use body::Body;
 pub(crate) use carrier::{HttpCarrier, HttpListener};
 pub use client::{Client, connect};

@@ -4,10 +4,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
 use http::uri::Scheme;
-use http::{StatusCode, Uri};
 use switchboard_core::{CallError, Share};
 
+use super::addresses::is_loopback;
 use super::body::{self, Unread};
 use super::client::Client;
 use super::client_options::HttpClientOptions;
@@ -189,14 +190,6 @@ impl std::fmt::Debug for Resource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Resource").field("url", &self.url).finish_non_exhaustive()
     }
-}
-
-/// Whether a URL is of this machine. Other names than `localhost` could become the address of another one.
-fn is_loopback(uri: &Uri) -> bool {
-    let host = uri.host().unwrap_or_default();
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.eq_ignore_ascii_case("localhost")
-        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

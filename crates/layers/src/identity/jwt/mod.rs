@@ -1,11 +1,12 @@
 //! Tokens that an issuer signs: JWT (RFC 7519), verified with the issuer's keys.
 //!
 //! [`Jwt`] is an [`Authenticate`] for [`Authentication`](super::Authentication). Its keys are [`Keys`]: a JWKS or PEM file, a document
-//! that a [`KeySource`] fetches, or a [`KeySet`] in memory.
+//! that a [`KeySource`] fetches, or a [`KeySet`] in memory. A [`SigningKey`] signs tokens and documents for others.
 
 mod algorithm;
 mod cache;
 mod key_set;
+mod signing_key;
 mod source;
 mod token;
 mod unique;
@@ -21,6 +22,7 @@ use super::{Authenticate, Credential, Verdict};
 
 pub use self::algorithm::{Algorithm, UnknownAlgorithm};
 pub use self::key_set::{KeySet, KeySetError};
+pub use self::signing_key::{Jws, SigningKey, SigningKeyError};
 pub use self::source::{FetchError, FetchFuture, KeySource, Keys, Refresh};
 
 /// The greatest skew between the issuer's clock and ours.
