@@ -1,21 +1,25 @@
 //! A tool server for the Model Context Protocol (MCP): a calculator, the weather and an echo, with a resource, a prompt, and a tool that asks
-//! the client's model.
+//! the client's model. Then a client uses all of it.
 //!
 //! ```text
-//! cargo run -p switchboard --features mcp,stdio --example 12_mcp_tools
-//! cargo run -p switchboard --features mcp,stdio --example 12_mcp_tools -- stdio   # for the configuration of a host
+//! cargo run -p switchboard --features mcp,stdio,child --example 12_mcp_tools
+//! cargo run -p switchboard --features mcp,stdio,child --example 12_mcp_tools -- stdio   # for the configuration of a host
 //! ```
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
 
-use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use switchboard::http::EndpointOptions;
-use switchboard::mcp::{self, Caller, McpRoute};
+use switchboard::mcp::model::{
+    Body, CompletionParams, CompletionRef, Revision, Sampled, Sampling, SamplingContent,
+};
+use switchboard::mcp::{self, Caller, Client, ClientBuilder, McpRoute};
 use switchboard::server::Server;
-use switchboard::{Dial, ErrorObject, JsonSchema, Peer, Router, schemars, serde, service};
+use switchboard::{ErrorObject, JsonSchema, Router, schemars, serde, service};
+
+type Done = Result<(), Box<dyn Error>>;
 
 struct Calculator;
 
@@ -109,7 +113,7 @@ impl Echo {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Done {
     let router = Router::builder().add(Calculator).add(Weather).add(Echo).build()?;
     let tools = mcp::Server::new(router)
         .named("example-tools", "1.0.0")
@@ -124,64 +128,50 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (url, handle) = (server.urls().next().ok_or("it listens")?, server.handle());
     let serving = tokio::spawn(server.serve());
     println!("MCP on {url}/mcp");
-    let mut headers = HeaderMap::new();
-    headers.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
-    headers.insert("mcp-protocol-version", HeaderValue::from_static("2026-07-28"));
-    let peer = Dial::new(&format!("{url}/mcp"))?.with_headers(headers).connect().await?;
-    call_it(&peer).await?;
+    use_them(&client().connect(&format!("{url}/mcp")).await?).await?;
     handle.shutdown();
     serving.await?;
-    Ok(())
+
+    // The same as a host does it: this program as a child process, here for a client that has sessions.
+    let program = format!("exec:'{}' stdio", std::env::current_exe()?.display());
+    use_them(&client().revision(Revision::V2025_11_25).connect(&program).await?).await
 }
 
-/// What a client of the stateless revision sends and gets: each request stands alone.
-async fn call_it(peer: &Peer) -> Result<(), Box<dyn Error>> {
-    let list = send(peer, "tools/list", "", json!({})).await?;
-    for tool in list["tools"].as_array().into_iter().flatten() {
-        println!("tool {}: {}", tool["name"], tool["description"]);
-    }
-    for (name, arguments) in [
-        ("calculator_add", json!({"a": 2, "b": 3})),
-        ("calculator_divide", json!({"a": 1, "b": 0})),
-        ("weather_current", json!({"city": "Oslo"})),
-        ("echo", json!({"message": "hello"})),
-    ] {
-        let result = send(peer, "tools/call", name, json!({"name": name, "arguments": arguments})).await?;
-        println!("{name}: {}", result["content"][0]["text"]);
-    }
-    let uri = "weather://cities/Paris";
-    let read = send(peer, "resources/read", uri, json!({"uri": uri})).await?;
-    println!("{uri}: {}", read["contents"][0]["text"]);
-    let params = json!({"name": "weather_plan", "arguments": {"city": "Cairo"}});
-    let prompt = send(peer, "prompts/get", "weather_plan", params).await?;
-    println!("weather_plan: {}", prompt["messages"][0]["content"]["text"]);
-
-    // The tool asks a model: the first answer is the question, the second call brings the model's answer.
-    let name = "weather_advise";
-    let mut params = json!({"name": name, "arguments": {"city": "Oslo"}});
-    let asked = send(peer, "tools/call", name, params.clone()).await?;
-    let requests = asked["inputRequests"].as_object().ok_or("it asks")?;
-    for (key, request) in requests {
-        println!("{name} asks: {}", request["params"]["messages"][0]["content"]["text"]);
-        let content = json!({"type": "text", "text": "A warm coat, and an umbrella."});
-        params["inputResponses"][key] = json!({"role": "assistant", "content": content, "model": "example"});
-    }
-    params["requestState"] = asked["requestState"].clone();
-    let result = send(peer, "tools/call", name, params).await?;
-    println!("{name}: {}", result["content"][0]["text"]);
-    Ok(())
+/// A client whose model has one answer to everything.
+fn client() -> ClientBuilder {
+    Client::builder("example", "1.0.0").on_sample(|asked: Sampling| async move {
+        let question =
+            asked.messages.iter().flat_map(|message| &message.content).find_map(SamplingContent::as_text);
+        println!("the server asks the model: {}", question.unwrap_or_default());
+        Ok(Sampled::new("example", "A warm coat, and an umbrella."))
+    })
 }
 
-/// Sends a request of the revision 2026-07-28. Its headers repeat the method and its target, for proxies.
-async fn send(peer: &Peer, method: &str, target: &str, mut params: Value) -> Result<Value, Box<dyn Error>> {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "example", "version": "1.0.0"},
-        "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
-    });
-    let request = peer
-        .call::<Value>(method, params)
-        .metadata("mcp-method", method.to_owned())
-        .metadata("mcp-name", target.to_owned());
-    Ok(request.await?)
+/// Uses everything that the server offers.
+async fn use_them(client: &Client) -> Done {
+    for tool in client.tools().all().await? {
+        println!("tool {}: {}", tool.name, tool.description.unwrap_or_default());
+    }
+    let sum: f64 = client.call("calculator_add", json!({"a": 2, "b": 3})).await?;
+    assert!((sum - 5.0).abs() < 1e-9);
+    // The text of an error is for the model, which can try again.
+    let failed = client.tool("calculator_divide", json!({"a": 1, "b": 0})).await?;
+    assert!(failed.is_error && failed.text().contains("b must not be 0"));
+    let oslo: Forecast = client.call("weather_current", json!({"city": "Oslo"})).await?;
+    assert_eq!(format!("{} degrees, {}", oslo.temperature, oslo.conditions), "4.5 degrees, rain");
+    let said: String = client.call("echo", json!({"message": "hello"})).await?;
+    assert_eq!(said, "hello");
+
+    let report = client.read("weather://cities/Paris").await?;
+    assert!(matches!(&report[0].body, Body::Text(text) if text == "Paris: 17 degrees, cloudy"));
+    let prompt = client.prompt("weather_plan", json!({"city": "Cairo"})).await?;
+    println!("a prompt: {}", prompt.messages[0].content.as_text().unwrap_or_default());
+    let city = CompletionParams::new(CompletionRef::Prompt("weather_plan".to_owned()), "city", "O");
+    assert_eq!(client.complete(&city).await?.values, ["Oslo"]);
+
+    // The tool asks the client's model before it answers.
+    let advice: String = client.call("weather_advise", json!({"city": "Oslo"})).await?;
+    assert_eq!(advice, "A warm coat, and an umbrella.");
+    println!("advice for Oslo: {advice}");
+    Ok(())
 }

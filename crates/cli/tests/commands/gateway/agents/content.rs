@@ -81,6 +81,10 @@ fn prompts_and_resources_are_offered_and_passed_on() {
     assert_eq!(greeted["description"], "A greeting.");
     assert_eq!(greeted["messages"][0]["content"]["text"], "Hello Ada");
     assert_eq!(greeted["messages"][1]["content"]["uri"], "note://1");
+    let reference = json!({"type": "ref/prompt", "name": "t_greet"});
+    let params = json!({"ref": reference, "argument": {"name": "name", "value": "A"}});
+    let completed = agent.ask("completion/complete", &params)["result"].clone();
+    assert_eq!(completed, json!({"completion": {"values": ["greet A"], "hasMore": true}}));
     let resources = agent.ask("resources/list", &json!({}))["result"]["resources"].clone();
     assert_eq!(resources, json!([{"uri": "note://1", "name": "t_one", "mimeType": "text/plain", "size": 3}]));
     let templates = agent.ask("resources/templates/list", &json!({}))["result"]["resourceTemplates"].clone();

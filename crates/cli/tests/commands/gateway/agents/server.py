@@ -80,6 +80,7 @@ CAPABILITIES = {
     "tools": {"listChanged": True},
     "logging": {},
     "prompts": {},
+    "completions": {},
     "resources": {"subscribe": True},
 }
 
@@ -101,6 +102,8 @@ def answer(method, params):
         who = {"type": "text", "text": f"Hello {params['arguments']['name']}"}
         messages = [{"role": "user", "content": who}, {"role": "assistant", "content": link}]
         return {"description": "A greeting.", "messages": messages}
+    if method == "completion/complete":
+        return {"completion": {"values": [f"{params['ref']['name']} {params['argument']['value']}"], "hasMore": True}}
     if method == "resources/list":
         return {"resources": [{"uri": "note://1", "name": "one", "mimeType": "text/plain", "size": 3}]}
     if method == "resources/templates/list":
