@@ -167,7 +167,7 @@ fn described(skill: &AgentSkill) -> MethodDescription {
         },
         "required": ["text", "state"],
     }));
-    skill.tags.iter().fold(method, |method, tag| method.tag(tag))
+    skill.tags.iter().fold(method, MethodDescription::tag)
 }
 
 impl fmt::Debug for Methods {
