@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use switchboard_a2a::model::{AgentCard, ListTasks, Message, SendMessage};
-use switchboard_a2a::{A2aRoute, Agent, CardRoute, Client, Outcome, Server, Tenants};
+use switchboard_a2a::{A2aRoute, Agent, CardRoute, Client, Outcome, PushOptions, Server, Tenants};
 use switchboard_core::{ErrorObject, Settings};
 use switchboard_layers::store::MemoryStore;
 
@@ -46,10 +46,19 @@ async fn each_tenant_has_its_own_agent_and_its_own_tasks() {
 
 #[tokio::test]
 async fn an_agent_alone_keeps_the_tasks_of_tenants_apart() {
-    let serving = serve(&agent(&Gate::default()).build()).await;
+    let serving = serve(&agent(&Gate::default()).with_push(PushOptions::default()).build()).await;
     let task = ask(&serving, "acme", "SendMessage", message("ask")).await["result"]["task"].clone();
     let id = json!({"id": task["id"]});
     assert_eq!(ask(&serving, "acme", "GetTask", id.clone()).await["result"], task);
     assert_eq!(ask(&serving, "globex", "GetTask", id.clone()).await["error"]["code"], -32001);
     assert_eq!(serving.error("GetTask", id).await, -32001);
+    // So are the places for notifications about them.
+    let place = json!({"taskId": task["id"], "id": "a", "url": "https://hook.test/"});
+    let create = "CreateTaskPushNotificationConfig";
+    assert_eq!(ask(&serving, "acme", create, place.clone()).await["result"]["id"], "a");
+    assert_eq!(ask(&serving, "globex", create, place).await["error"]["code"], -32001);
+    let list = "ListTaskPushNotificationConfigs";
+    let of_task = json!({"taskId": task["id"]});
+    assert_eq!(ask(&serving, "acme", list, of_task.clone()).await["result"]["configs"][0]["id"], "a");
+    assert_eq!(ask(&serving, "globex", list, of_task).await["error"]["code"], -32001);
 }

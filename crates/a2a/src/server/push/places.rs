@@ -6,9 +6,9 @@ use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_core::{Call, Context, ErrorObject, Reply, ReplyFuture};
-use switchboard_layers::identity::principal;
 use switchboard_layers::store::StoreError;
 
+use super::super::owner::owner;
 use super::super::service::params;
 use super::super::shared::Shared;
 use super::super::turn::unavailable;
@@ -137,7 +137,7 @@ pub(in super::super) fn answer(
             Ok(ReplyFuture::pending(async move {
                 let task = config.task_id.clone();
                 let created = async {
-                    is_owned(&shared, &task, &cx).await?;
+                    is_owned(&shared, &task, config.tenant.as_deref(), &cx).await?;
                     add(&shared, &task, config, version).await
                 };
                 created.await.map_or_else(Reply::error, |config| written(&config, version))
@@ -153,7 +153,7 @@ pub(in super::super) fn answer(
             let request: GetPush = params(call, raise(v03::push::raise_params), version)?;
             Ok(ReplyFuture::pending(async move {
                 let deleted = async {
-                    is_owned(&shared, &request.task_id, &cx).await?;
+                    is_owned(&shared, &request.task_id, request.tenant.as_deref(), &cx).await?;
                     forget(&shared, &request.task_id, &request.id).await
                 };
                 let nothing = if version == Version::V0_3 { Value::Null } else { json!({}) };
@@ -185,7 +185,7 @@ async fn read(
     cx: &Context,
     version: Version,
 ) -> Result<Reply, ErrorObject> {
-    is_owned(shared, &request.task_id, cx).await?;
+    is_owned(shared, &request.task_id, request.tenant.as_deref(), cx).await?;
     let places = of(shared, &request.task_id).await.map_err(|error| unavailable(&error))?;
     let is_wanted = |place: &&Place| request.id == FIRST || place.config.id == request.id;
     match places.iter().find(is_wanted) {
@@ -204,7 +204,7 @@ async fn list(
     cx: &Context,
     version: Version,
 ) -> Result<Reply, ErrorObject> {
-    is_owned(shared, &request.task_id, cx).await?;
+    is_owned(shared, &request.task_id, request.tenant.as_deref(), cx).await?;
     let places = of(shared, &request.task_id).await.map_err(|error| unavailable(&error))?;
     let mut configs: Vec<PushConfig> = places.into_iter().map(|place| place.config).collect();
     if version == Version::V0_3 {
@@ -225,8 +225,13 @@ async fn list(
 }
 
 /// Whether the task belongs to the caller (A2A-E-02).
-async fn is_owned(shared: &Arc<Shared>, task: &str, cx: &Context) -> Result<(), ErrorObject> {
-    shared.find(task, &principal(cx), cx).await.map(drop)
+async fn is_owned(
+    shared: &Arc<Shared>,
+    task: &str,
+    tenant: Option<&str>,
+    cx: &Context,
+) -> Result<(), ErrorObject> {
+    shared.find(task, &owner(cx, tenant), cx).await.map(drop)
 }
 
 fn written(config: &PushConfig, version: Version) -> Reply {
