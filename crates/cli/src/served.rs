@@ -123,8 +123,7 @@ impl Served {
         }
     }
 
-    /// What clients of MCP are told of ahead, because it may come later: what the MCP server behind says that it has, or anything behind
-    /// a gateway.
+    /// The lists that clients of MCP may expect although they are empty now: those of the MCP server behind, or all of a gateway.
     pub(crate) fn declared(&self) -> Vec<Capability> {
         const ALL: [Capability; 4] =
             [Capability::Tools, Capability::Prompts, Capability::Resources, Capability::Completions];

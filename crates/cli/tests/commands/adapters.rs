@@ -113,8 +113,8 @@ impl Adapter {
 
     /// The next message that fits. Others are dropped.
     fn next(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
-        let messages = self.stdout.by_ref().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
-        messages.filter(fits).next().expect("it answers before it ends")
+        let mut messages = self.stdout.by_ref().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        messages.find(fits).expect("it answers before it ends")
     }
 
     fn ask(&mut self, request: &Value) -> Value {

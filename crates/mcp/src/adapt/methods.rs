@@ -206,14 +206,6 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
     let values = json!({"type": "object", "additionalProperties": {"type": "string"}});
     let arguments =
         ParamDescription::optional("arguments", values).documented("The arguments of the prompt.");
-    let object = |name: &str, docs: &str, is_required: bool| {
-        let schema = json!({"type": "object"});
-        let param = match is_required {
-            true => ParamDescription::required(name, schema),
-            false => ParamDescription::optional(name, schema),
-        };
-        param.documented(docs)
-    };
     let all = [
         (
             resources,
@@ -257,15 +249,7 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
             methods::COMPLETE,
             "Completes an argument of a prompt or of a resource template of the MCP server.",
             "completion",
-            vec![
-                object(
-                    "ref",
-                    "The prompt or template, such as {\"type\": \"ref/prompt\", \"name\": \"plan\"}.",
-                    true,
-                ),
-                object("argument", "The name and the value so far of the argument.", true),
-                object("context", "The arguments that are known already.", false),
-            ],
+            completion_params(),
         ),
     ];
     let offered = all.into_iter().filter(|(is_offered, ..)| *is_offered);
@@ -284,6 +268,17 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
             (method, Passed { described, slots })
         })
         .collect()
+}
+
+fn completion_params() -> Vec<ParamDescription> {
+    let object = || json!({"type": "object"});
+    let reference = "The prompt or template, such as {\"type\": \"ref/prompt\", \"name\": \"plan\"}.";
+    vec![
+        ParamDescription::required("ref", object()).documented(reference),
+        ParamDescription::required("argument", object())
+            .documented("The name of the argument, and its value so far."),
+        ParamDescription::optional("context", object()).documented("The arguments that are known already."),
+    ]
 }
 
 fn listing(member: &str) -> Value {

@@ -42,7 +42,7 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// The method that completes arguments at the server that this method asks with a name of its own.
+    /// The method that completes arguments at the server that this handler asks. `own` is what that server calls the handler's method.
     pub(crate) fn completer(&self, asked: &Handler, own: &str) -> Option<&Handler> {
         let prefix = asked.method.as_str().strip_suffix(own)?;
         self.completers.iter().find(|completer| {
