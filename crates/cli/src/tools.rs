@@ -96,7 +96,7 @@ fn wrong(error: BuildError) -> Failure {
 
 /// Names the tools in the document: `"x-mcp": { "tool": "math_add" }`.
 pub(crate) fn documented(generator: Generator, methods: impl Describe) -> Generator {
-    let tools = Server::forwarding(methods).tools();
+    let tools = Server::names_of_tools(methods);
     tools.into_iter().fold(generator, |generator, (tool, method)| {
         generator.extension(method, "x-mcp", json!({ "tool": tool }))
     })

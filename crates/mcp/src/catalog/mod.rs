@@ -34,11 +34,39 @@ pub(crate) struct Catalog {
     pub(crate) completions: HashMap<(String, String), Handler>,
     /// The methods that read resources of other servers, also such as they do not list.
     pub(crate) readers: Vec<Handler>,
-    /// What a lenient server does not offer, because its name or URI is taken: that, and the method.
-    pub(crate) left_out: Vec<(String, String)>,
+    /// What a lenient server does not offer, because its name or URI is taken.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A method that is not offered because of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    /// The name or URI that both have.
+    pub(crate) key: String,
+    pub(crate) method: String,
+    /// The method that is offered under the name; empty if there is none.
+    pub(crate) instead: String,
 }
 
 impl Catalog {
+    /// The names of the tools, and the methods behind them.
+    pub(crate) fn names_of_tools(&self) -> Vec<(String, String)> {
+        let method = |tool: &ToolEntry| tool.handler.method.as_str().to_owned();
+        self.tools.iter().map(|tool| (tool.key.clone(), method(&tool.value))).collect()
+    }
+
+    /// Notes that a method is not offered, because its key is taken.
+    fn leave_out(&mut self, key: &str, method: &str) {
+        let tool = self.tools.get(key).map(|entry| &entry.value.handler);
+        let handler = tool.or_else(|| self.prompts.get(key).map(|entry| &entry.value.handler));
+        let handler = handler.or_else(|| match &self.resources.get(key)?.value.source {
+            Source::Relayed(handler) | Source::Method(handler) => Some(handler),
+            Source::Fixed(_) => None,
+        });
+        let instead = handler.map_or_else(String::new, |handler| handler.method.to_string());
+        self.left_out.push(LeftOut { key: key.to_owned(), method: method.to_owned(), instead });
+    }
+
     /// Whether there is an entry with this key, and nothing else.
     fn offers_only(&self, key: &str) -> bool {
         let named = self.tools.by_key.keys().chain(self.prompts.by_key.keys());
