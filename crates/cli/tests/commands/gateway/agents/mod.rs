@@ -1,6 +1,7 @@
 //! MCP servers behind a gateway, for agents before it.
 
 mod agent;
+mod changing;
 mod content;
 mod observed;
 mod pins;
