@@ -10,6 +10,7 @@ use switchboard::idempotency::Idempotency;
 use switchboard::identity::{Authentication, Revocations};
 use switchboard::jobs::Jobs;
 use switchboard::log::BodyLog;
+use switchboard::metrics::Metrics;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Discovery, Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
@@ -58,6 +59,7 @@ pub(crate) struct Assembly {
     tracing: Option<Tracing>,
     bodies: Option<BodyLog>,
     admin: Option<Admin>,
+    metrics: Option<Metrics>,
     queue: Queue,
     explaining: Explaining,
     /// Where the agent keeps its tasks, if not in memory.
@@ -114,6 +116,7 @@ impl Assembly {
             bodies: None,
             tasks: None,
             admin: None,
+            metrics: None,
             queue: Queue::default(),
             explaining: Explaining::default(),
         };
@@ -146,6 +149,11 @@ impl Assembly {
     /// Shows calls back to callers on the admin listener.
     pub(crate) fn watch(&mut self, admin: Option<&Admin>) {
         self.admin = admin.cloned();
+    }
+
+    /// Counts calls of methods that become known later on their own, too.
+    pub(crate) fn count(&mut self, metrics: Option<Metrics>) {
+        self.metrics = metrics;
     }
 
     /// Names these URLs in the description. Calls are signed for one of them.
@@ -352,8 +360,11 @@ impl Assembly {
         server
     }
 
-    /// Keeps the description, the tools and what GET may call up to date with methods that change.
+    /// Keeps the description, the tools, the metrics and what GET may call up to date with methods that change.
     fn follow(&self, tools: &Tools, get: &Get) {
+        let metrics = self.metrics.clone();
+        // What was described while the server started is not a change any more.
+        metrics.iter().for_each(|metrics| metrics.follow(tools::counted(&self.methods.router().describe())));
         let updated = tools.clone();
         self.served.on_update(move |uri| updated.updated(uri));
         let (methods, tools, get) = (self.methods.clone(), tools.clone(), get.clone());
@@ -363,6 +374,7 @@ impl Assembly {
             let described = methods.router().describe();
             get.replace(&described);
             jobs.iter().for_each(|jobs| jobs.follow(&described));
+            metrics.iter().for_each(|metrics| metrics.follow(tools::counted(&described)));
             tools.refresh();
         });
     }

@@ -121,12 +121,12 @@ pub(crate) fn is_kept_out(method: &MethodDescription, tools: &BTreeSet<String>) 
 /// Names the tools in the document, `"x-mcp": { "tool": "math_add" }`, and says `false` for methods that are kept out.
 pub(crate) fn documented(mut generator: Generator, methods: impl Describe) -> Generator {
     let described = methods.describe_in(Dialect::default());
-    let server = Server::forwarding(methods);
-    let tools = self::methods(&server);
+    let named = Server::names_of_tools(methods);
+    let tools = named.iter().map(|(_, method)| method.clone()).collect();
     for method in described.methods.iter().filter(|method| is_kept_out(method, &tools)) {
         generator = generator.extension(method.name.clone(), "x-mcp", json!({ "tool": false }));
     }
-    server.tools().into_iter().fold(generator, |generator, (tool, method)| {
+    named.into_iter().fold(generator, |generator, (tool, method)| {
         generator.extension(method, "x-mcp", json!({ "tool": tool }))
     })
 }

@@ -120,10 +120,22 @@ struct Repeatable;
 pub struct Members(pub Json);
 
 impl Members {
+    /// No members, as a value that hides those that were attached before.
+    #[must_use]
+    pub fn none() -> Json {
+        Json::from_text(Text::from_static("{}"))
+    }
+
+    /// The members of the call with this context, if there are any.
+    #[must_use]
+    pub fn of(cx: &Context) -> Option<&Json> {
+        cx.get::<Members>().map(|members| &members.0).filter(|members| members.as_bytes() != b"{}")
+    }
+
     /// The members of a request that is about to be written: those of the context, and those that its [`MembersOnSend`] adds.
     #[must_use]
     pub fn to_send<'a>(cx: &'a Context, outgoing: &Outgoing<'_>) -> Option<Cow<'a, Json>> {
-        let given = cx.get::<Members>().map(|members| &members.0);
+        let given = Members::of(cx);
         match cx.get::<MembersOnSend>().and_then(|add| (add.0)(outgoing)) {
             None => given.map(Cow::Borrowed),
             Some(added) => Some(Cow::Owned(match given {

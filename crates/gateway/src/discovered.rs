@@ -153,6 +153,15 @@ impl Discovered {
         is_described || Subscription::by_name(method).is_some()
     }
 
+    /// Whether a method is described as a subscription, or as a stream that can be opened without harm.
+    #[must_use]
+    pub fn is_subscription(&self, method: &Name) -> bool {
+        let known = self.0.known.described.load();
+        let Some(calling) = known.calling.get(method.as_str()) else { return false };
+        calling.subscription.is_some()
+            || calling.is_stream && (calling.marks.safe || calling.marks.idempotent)
+    }
+
     /// Passes the params of a call in this form, if the parameters of its method are known.
     pub(crate) fn convert(&self, call: &mut Call, form: ParamsForm) -> Result<(), ErrorObject> {
         let known = self.0.known.described.load();
@@ -181,7 +190,8 @@ impl Discovered {
     }
 
     /// The names of the stream of a method that opens a subscription, as the server describes them.
-    pub(crate) fn stream_names(&self, method: &Name) -> Option<Arc<Subscription>> {
+    #[must_use]
+    pub fn stream_names(&self, method: &Name) -> Option<Arc<Subscription>> {
         self.0.known.described.load().calling.get(method.as_str())?.subscription.clone()
     }
 }

@@ -138,6 +138,16 @@ impl Inner {
         self.matching(call.method.as_str()).find(|route| route.conditions.hold(call))
     }
 
+    /// The method that callers know by another name because of this route, if it is one of these.
+    fn renamed(&self, route: &Route, methods: &[MethodDescription]) -> Option<MethodDescription> {
+        let (outside, upstream, inside) = route.renamed()?;
+        let backend = self.backends.iter().find(|backend| *backend.name == *upstream)?;
+        let name = format!("{}{inside}", backend.prefix);
+        let mut method = methods.iter().find(|method| method.name == name)?.clone();
+        outside.clone_into(&mut method.name);
+        Some(method)
+    }
+
     /// The upstream of a call with this route, or by the prefix of its method.
     fn backend(&self, route: Option<&Route>, method: &str) -> Option<&Backend> {
         match route {
@@ -243,12 +253,16 @@ fn with_prefix(reply: Reply, prefix: &str) -> Reply {
 impl Describe for Gateway {
     fn describe_methods(&self, schemas: &mut Schemas) -> Vec<MethodDescription> {
         let inner = &*self.0;
-        let methods = inner.backends.iter().flat_map(|backend| backend.describe(schemas));
+        let methods: Vec<_> = inner.backends.iter().flat_map(|backend| backend.describe(schemas)).collect();
+        let renamed: Vec<_> =
+            inner.routes.iter().filter_map(|route| inner.renamed(route, &methods)).collect();
         let is_closed = |method: &MethodDescription| {
             let mut routes = inner.routes.iter().filter(|route| route.matches(&method.name));
             routes.next().is_some_and(|route| route.is_closed)
         };
-        let mut methods: Vec<_> = methods.filter(|method| !is_closed(method)).collect();
+        // Before the others, because a route comes before a method of the same name.
+        let mut methods: Vec<_> =
+            renamed.into_iter().chain(methods.into_iter().filter(|method| !is_closed(method))).collect();
         methods.sort_by(|one, two| one.name.cmp(&two.name));
         // With an empty prefix, a method may look like that of another upstream, which then gets its calls.
         methods.dedup_by(|one, two| one.name == two.name);

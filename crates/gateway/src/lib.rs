@@ -7,7 +7,8 @@
 //! - [`Link`]: how connections to a node are made, shared and ended;
 //! - [`Attempts`]: [retries](Retry) and [hedging](Hedge) of calls that are safe to send twice;
 //! - [`Breaker`]: a rest for an upstream that fails;
-//! - [`CallLimits`], [`Mirror`], [`Fault`]: time and size of answers, copies for a second upstream, faults on purpose;
+//! - [`CallLimits`], [`AllowedMembers`], [`Mirror`], [`Fault`]: time, size and further members of answers, copies for a second upstream,
+//!   faults on purpose;
 //! - [`Stack`]: a service with such policies around it;
 //! - [`Explanation`]: what would happen to a call, without sending it;
 //! - [`Mock`]: a server that exists only as a description.
@@ -24,6 +25,7 @@ mod fault;
 mod gateway;
 mod limit;
 mod link;
+mod members;
 mod mirror;
 mod mock;
 mod percentile;
@@ -47,6 +49,7 @@ pub use fault::Fault;
 pub use gateway::{Gateway, GatewayBuilder, GatewayError};
 pub use limit::CallLimits;
 pub use link::{Batches, CallProbe, ConnectProbe, Link, OpenConnections};
+pub use members::AllowedMembers;
 pub use mirror::{Mirror, MirrorCounts};
 pub use mock::Mock;
 pub use pool::{

@@ -137,6 +137,13 @@ impl Route {
         self.stacks.get(upstream)
     }
 
+    /// The name of a method for all callers, and what it is called at which upstream, if this route changes that.
+    pub(crate) fn renamed(&self) -> Option<(&str, &str, &str)> {
+        let (outside, inside) = (self.literal()?, self.rename.as_deref()?);
+        let is_for_all = self.conditions.is_empty() && !self.is_closed && !inside.contains('*');
+        is_for_all.then_some((outside, self.upstream.as_deref()?, inside))
+    }
+
     pub(crate) fn has_rename(&self) -> bool {
         self.rename.is_some()
     }

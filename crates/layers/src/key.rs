@@ -35,9 +35,9 @@ pub(crate) fn key_of(call: &Call, is_shared: bool, forwarded: Option<&AllowedNam
     if let Some(names) = forwarded {
         write_metadata(&mut key, &call.cx, names);
     }
-    let members = call.cx.get::<Members>();
+    let members = Members::of(&call.cx);
     key.push(u8::from(members.is_some()));
-    if let Some(Members(members)) = members {
+    if let Some(members) = members {
         let mut canonical = Vec::new();
         write_canonical(&mut canonical, members, 0);
         write_part(&mut key, &canonical);

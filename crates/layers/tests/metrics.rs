@@ -174,6 +174,34 @@ fn security_events_are_counted_even_if_they_are_not_written() {
 }
 
 #[tokio::test]
+async fn methods_that_become_known_later_are_counted_on_their_own() {
+    let counted = Counted::new();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"late","params":[]}"#;
+    counted.call(call).await;
+    counted.metrics.follow(["late", "echo"]);
+    counted.call(call).await;
+    counted.call(r#"{"jsonrpc":"2.0","id":1,"method":"echo"}"#).await;
+    // It keeps its numbers when others follow.
+    counted.metrics.follow(["later"]);
+    counted.call(call).await;
+    assert!(
+        counted.metrics.knows(b"late") && counted.metrics.knows(b"later") && !counted.metrics.knows(b"x")
+    );
+    let names = || counted.metrics.snapshot().methods.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(), ["echo", "late", OTHER]);
+    let late = counted.metrics.snapshot().methods.swap_remove(1).1;
+    assert_eq!(late.iter().map(|(_, durations)| durations.count()).sum::<u64>(), 2);
+}
+
+#[test]
+fn methods_that_become_known_later_are_limited() {
+    let metrics = Metrics::new(["a"]);
+    metrics.follow((0..4095).map(|number| number.to_string()));
+    metrics.follow(["a", "0", "last", "one too many"]);
+    assert!(metrics.knows(b"last") && !metrics.knows(b"one too many"));
+}
+
+#[tokio::test]
 async fn names_of_methods_cannot_break_the_format() {
     let method = "a\"b\\c\nd";
     let metrics = Metrics::new([method]).with_gauge("own", "One of one's own.", || 1.5);

@@ -9,6 +9,7 @@ use switchboard::access::{Decision, Effect, RuleOutcome};
 use super::{Config, Origin, Subject, schema, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::gateway::{self, Gated};
 use crate::{demo, output, params};
 
 const EXAMPLES: &str = "\
@@ -32,13 +33,22 @@ pub(crate) struct ConfigCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Checks a file: syntax, keys, values, the files that it names, and the access tests.
-    Check(File),
+    Check(Check),
     /// Prints the effective configuration: every key with its value and where it was set. Secrets are masked.
     Show(File),
     /// Prints the JSON Schema of configuration files, for completion in editors.
     Schema,
     /// Prints a commented example.
     Example,
+}
+
+#[derive(Debug, Args)]
+struct Check {
+    #[command(flatten)]
+    file: File,
+    /// Also connect to each upstream of a gateway, and show what it describes. Nothing else is called.
+    #[arg(long)]
+    online: bool,
 }
 
 #[derive(Debug, Args)]
@@ -87,7 +97,7 @@ impl ConfigCommand {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.action {
-            Action::Check(File { file }) => {
+            Action::Check(Check { file: File { file }, online }) => {
                 let config = load(&file)?;
                 output::note(&config.shown_warnings());
                 let rules = config.access.as_ref().map_or(0, |access| access.rules().len());
@@ -103,6 +113,9 @@ impl ConfigCommand {
                     "{}: OK, {rules} access rules, {claims} access tests{forwarding}\n",
                     file.display()
                 ))?;
+                if online {
+                    reach(&config)?;
+                }
             }
             Action::Show(File { file }) => {
                 output::page(&show::show(&load(&file)?))?;
@@ -121,6 +134,22 @@ impl ConfigCommand {
 fn load(file: &std::path::Path) -> Result<Config, Failure> {
     let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
     Origin::file(file).load(&router.describe())
+}
+
+/// Asks the upstreams what they describe, and fails if one does not answer.
+fn reach(config: &Config) -> Result<(), Failure> {
+    if config.upstreams.is_empty() {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::usage(error.to_string()))?;
+    let gate = runtime.block_on(Gated::reach(config))?;
+    output::page(gateway::shown(&gate).trim_start())?;
+    let silent: Vec<&str> =
+        gate.upstreams.iter().filter(|one| one.silence().is_some()).map(|one| one.name.as_str()).collect();
+    match silent.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(Exit::Unreachable, format!("no answer from {}", silent.join(" and ")))),
+    }
 }
 
 impl Acl {

@@ -53,6 +53,7 @@ sticky = "/account"
 health = { method = "ping", every = "2s", timeout = "500ms", fail = 5, pass = 1, max_lag = 3, value = "/number" }
 eject = { errors = "20%", latency = "2.5x", time = "1m", most = "10%" }
 breaker = { errors = "90%", open = "2s" }
+members = ["trace", "x"]
 required = true
 openrpc = "a.openrpc.json"
 safe = ["get*", "list/**"]
@@ -101,6 +102,8 @@ fn every_key_of_an_upstream_is_read() {
     assert_eq!(a.health, Some(health));
     assert_eq!(a.eject, Some(EjectConfig { errors: 0.2, latency: 2.5, time: SECONDS(60), most: 0.1 }));
     assert_eq!(a.breaker, Some(BreakerConfig { errors: 0.9, open: SECONDS(2) }));
+    assert_eq!(a.members.as_deref(), Some(&["trace".to_owned(), "x".to_owned()][..]));
+    assert_eq!(b.members, None);
     assert!(a.required && a.openrpc.as_deref() == Some(Path::new("a.openrpc.json")));
     assert_eq!(a.safe, ["get*".parse().unwrap(), "list/**".parse().unwrap()]);
     assert_eq!(a.policy, every_policy());
@@ -234,7 +237,11 @@ fn check_wrong(keys: &[Key], path: &str, around: &dyn Fn(&str) -> String) {
         // Any text is right for these, but for some texts: a date is a text, and a number may be one.
         let is_text = matches!(
             kind,
-            Kind::Text | Kind::Secret | Kind::Path | Kind::Texts | Kind::Either([Kind::Text, Kind::Off])
+            Kind::Text
+                | Kind::Secret
+                | Kind::Path
+                | Kind::Texts
+                | Kind::Either([Kind::Text, Kind::Off] | [Kind::Flag, Kind::Texts])
         );
         for value in WRONG.iter().take(if is_text { 1 } else { WRONG.len() }) {
             let expected = format!("invalid value for `{path}");

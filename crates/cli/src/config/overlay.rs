@@ -67,9 +67,11 @@ impl Overlay {
         overlay
     }
 
-    /// Sets these keys, too.
+    /// Sets these keys, too. `--set` wins over them.
     pub(crate) fn with(mut self, values: Vec<(String, Node)>) -> Overlay {
-        self.values.extend(values);
+        let is_set = |node: &Node| matches!(&node.place, Place::Flag(flag) if flag.starts_with("--set "));
+        let first = self.values.iter().position(|(_, node)| is_set(node)).unwrap_or(self.values.len());
+        self.values.splice(first..first, values);
         self
     }
 
@@ -84,6 +86,12 @@ impl Overlay {
         for (path, node) in &self.values {
             match node.place {
                 Place::Environment(_) => table.set(&spelled(table, path), node.clone()),
+                // The routes of the files stay.
+                Place::Flag(_) if path == "route" => {
+                    let before = table.get(path).map(|node| node.each().to_vec()).unwrap_or_default();
+                    let all = before.into_iter().chain(node.each().iter().cloned()).collect();
+                    table.set(path, Node { value: Value::List(all), place: node.place.clone() });
+                }
                 _ => table.set(path, node.clone()),
             }
         }

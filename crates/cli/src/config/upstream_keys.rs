@@ -63,6 +63,12 @@ const OWN: &[Key] = &[
     ),
     inner("headers", Kind::Named(&Kind::Secret), "", "HTTP headers to add"),
     inner("forward", Kind::Texts, "", "HTTP headers of callers to pass on, besides the trace context"),
+    inner(
+        "members",
+        Kind::Either(&[Kind::Flag, Kind::Texts]),
+        "true",
+        "members of requests and responses that JSON-RPC does not define: all pass (true), none (false), or those with these names",
+    ),
     live(
         "tls.ca",
         Kind::Path,

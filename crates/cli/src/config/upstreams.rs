@@ -10,7 +10,7 @@ use super::health::{self, BreakerConfig, EjectConfig, HealthConfig};
 use super::nodes::{self, NodeConfig};
 use super::policies::{self, PolicyConfig, UpstreamNames, optional_time};
 use super::reader::{Reader, text};
-use super::tree::{Node, Place};
+use super::tree::{Node, Place, Value};
 use crate::target::Secret;
 
 /// An upstream.
@@ -43,6 +43,8 @@ pub(crate) struct UpstreamConfig {
     pub(crate) health: Option<HealthConfig>,
     pub(crate) eject: Option<EjectConfig>,
     pub(crate) breaker: Option<BreakerConfig>,
+    /// The members that JSON-RPC does not define which pass in both directions; none is all.
+    pub(crate) members: Option<Vec<String>>,
     /// Whether the gateway fails to start without it.
     pub(crate) required: bool,
     /// A description to use in place of the answer to `rpc.discover`.
@@ -190,6 +192,7 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
         health: reader.form("health", health::health).flatten(),
         eject: reader.form("eject", health::eject).flatten(),
         breaker: reader.form("breaker", health::breaker).flatten(),
+        members: members(reader),
         required: reader.flag("required"),
         openrpc: reader.path("openrpc"),
         safe: reader.parsed("safe"),
@@ -206,6 +209,14 @@ fn profile(reader: &mut Reader<'_>) -> Profile {
         "ethereum" => Profile::Ethereum,
         "lsp" => Profile::Lsp,
         _ => Profile::Plain,
+    }
+}
+
+fn members(reader: &mut Reader<'_>) -> Option<Vec<String>> {
+    match reader.node("members")?.value {
+        Value::Flag(true) => None,
+        Value::Flag(false) => Some(Vec::new()),
+        _ => Some(reader.texts("members")),
     }
 }
 
@@ -303,19 +314,34 @@ fn check_agent(reader: &mut Reader<'_>, nodes: &[NodeConfig]) {
     }
 }
 
-/// Reports upstreams whose methods would have the same names.
+/// Reports upstreams whose methods, or the tools that they become, would have the same names.
 fn check_prefixes(reader: &mut Reader<'_>, upstreams: &[(UpstreamConfig, Place)]) {
+    let has_tools = reader.flag("mcp.http");
+    let public = |upstream: &UpstreamConfig| match has_tools {
+        true => tool_prefix(&upstream.prefix),
+        false => upstream.prefix.clone(),
+    };
     for (index, (upstream, place)) in upstreams.iter().enumerate() {
         let Some((other, first)) =
-            upstreams[..index].iter().find(|(other, _)| other.prefix == upstream.prefix)
+            upstreams[..index].iter().find(|(other, _)| public(other) == public(upstream))
         else {
             continue;
         };
-        let title = format!("`{}` and `{}` have the same prefix", other.name, upstream.name);
+        let same = match other.prefix == upstream.prefix {
+            true => "the same prefix",
+            false => "prefixes that look the same in the names of tools",
+        };
+        let title = format!("`{}` and `{}` have {same}", other.name, upstream.name);
         let advice = format!("change one: prefix = \"{}/\"", upstream.name);
         let fault = Fault::new(place.clone(), title, advice);
         reader.faults.push(fault.with_other(first.clone(), "the prefix is the same here"));
     }
+}
+
+/// What the names of tools begin with: letters, digits, `_` and `-` stay, as over MCP.
+fn tool_prefix(prefix: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    prefix.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
 /// Whether this can be the name of an upstream.

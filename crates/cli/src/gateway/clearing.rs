@@ -7,12 +7,15 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use switchboard::access::Pattern;
 use switchboard::cache::Cache;
-use switchboard::gateway::{Conclusion, Explain, Pool, Reopens, Step};
+use switchboard::gateway::{Conclusion, Discovered, Explain, Reopens, Step};
 use switchboard::{
     Call, CallError, Items, Json, Layer, Name, Outcome, Reply, ReplyFuture, Service, StreamWanted,
+    Subscription,
 };
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
+
+use super::upstreams::Upstream;
 
 /// The subscriptions of Ethereum nodes, which look like methods in the configuration.
 const ETHEREUM: [&str; 4] = ["newHeads", "logs", "newPendingTransactions", "syncing"];
@@ -58,13 +61,19 @@ impl Clearing {
     }
 
     /// Empties a cache when one of these things happens at the upstream, as long as the result is kept.
-    pub(super) fn add(&self, events: &[String], cache: &Cache, pool: &Pool, is_ethereum: bool) -> Cleared {
+    pub(super) fn add(&self, events: &[String], cache: &Cache, upstream: &Upstream) -> Cleared {
         let (subscriptions, methods): (Vec<&String>, Vec<&String>) =
-            events.iter().partition(|event| is_ethereum && ETHEREUM.contains(&event.as_str()));
-        let following = subscriptions
-            .into_iter()
-            .map(|event| tokio::spawn(follow(event.clone(), cache.clone(), pool.clone())).abort_handle());
-        let following = following.collect();
+            events.iter().partition(|event| upstream.is_ethereum && ETHEREUM.contains(&event.as_str()));
+        let pool = &upstream.pool;
+        let topics = subscriptions.into_iter().map(|event| {
+            tokio::spawn(follow(Event::of_ethereum(event), cache.clone(), pool.clone())).abort_handle()
+        });
+        let described = methods.iter().filter_map(|method| {
+            let inside = method.strip_prefix(&*self.prefix).filter(|name| !name.contains('*'))?;
+            let (discovered, method) = (upstream.discovered()?.clone(), Name::from(inside));
+            Some(tokio::spawn(when_described(discovered, method, cache.clone(), pool.clone())).abort_handle())
+        });
+        let following = topics.chain(described).collect();
         let methods: Vec<Pattern> = methods.iter().filter_map(|method| method.parse().ok()).collect();
         let watching = Arc::new(Watching { methods, cache: cache.clone() });
         let is_watched = !watching.methods.is_empty();
@@ -129,9 +138,37 @@ impl Explain for Clearing {
     }
 }
 
+/// What is subscribed to.
+#[derive(Clone)]
+struct Event {
+    method: Name,
+    params: Option<Json>,
+    /// The names of its stream, if the server describes them.
+    names: Option<Arc<Subscription>>,
+}
+
+impl Event {
+    fn of_ethereum(name: &str) -> Event {
+        let params = Json::encode(&[name.to_owned()]).ok();
+        Event { method: Name::from_static("eth_subscribe"), params, names: None }
+    }
+}
+
+/// The same with the items of a method, once the server describes it as a subscription.
+async fn when_described(discovered: Discovered, method: Name, cache: Cache, pool: impl Service) {
+    let mut changes = discovered.changes();
+    while !discovered.is_subscription(&method) {
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+    let names = discovered.stream_names(&method);
+    follow(Event { method, params: None, names }, cache, pool).await;
+}
+
 /// Empties the cache with each item of a subscription, and when it is opened and when it ends, because items may have been missed. A server
 /// that cannot subscribe leaves the cache alone.
-async fn follow(event: String, cache: Cache, pool: impl Service) {
+async fn follow(event: Event, cache: Cache, pool: impl Service) {
     let (mut pause, mut was_told) = (PAUSE, false);
     loop {
         match subscribe(&event, &pool).await {
@@ -151,6 +188,7 @@ async fn follow(event: String, cache: Cache, pool: impl Service) {
             }
             Err(reason) => {
                 if !was_told {
+                    let event = event.params.as_ref().map_or(event.method.as_str(), Json::as_str);
                     tracing::warn!(event, reason, "cannot subscribe, so the cache is emptied by time alone");
                 }
                 was_told = true;
@@ -162,9 +200,11 @@ async fn follow(event: String, cache: Cache, pool: impl Service) {
 }
 
 /// The items of a subscription, or why there are none.
-async fn subscribe(event: &str, pool: &impl Service) -> Result<Items, String> {
-    let params = Json::encode(&[event.to_owned()]).map_err(|error| error.to_string())?;
-    let mut call = Call::new("eth_subscribe", Some(params));
+async fn subscribe(event: &Event, pool: &impl Service) -> Result<Items, String> {
+    let mut call = Call::new(event.method.clone(), event.params.clone());
+    if let Some(names) = &event.names {
+        call.cx.insert(Arc::clone(names));
+    }
     call.cx.deadline = Some(Instant::now() + OPEN_TIME);
     call.cx.insert(StreamWanted);
     call.cx.insert(Reopens);
@@ -218,7 +258,7 @@ mod tests {
         let rule = CacheRule::new("**".parse().ok(), Duration::from_secs(3600)).shared();
         let cache = Cache::new([rule]);
         let peer = Peer::from(cache.layer(Arc::new(node.clone())));
-        let following = tokio::spawn(follow("newHeads".to_owned(), cache.clone(), node));
+        let following = tokio::spawn(follow(Event::of_ethereum("newHeads"), cache.clone(), node));
         for _ in 0..60 {
             peer.call::<bool>("eth_chainId", ()).await.expect("it answers");
             tokio::time::sleep(Duration::from_secs(1)).await;

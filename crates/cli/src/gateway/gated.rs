@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use switchboard::gateway::{Gateway, GatewayBuilder, OpenCalls};
 use tokio::sync::watch;
 
-use super::pins::Pins;
+use super::pins::{Pinned, Pins};
 use super::stacks::Stacks;
 use super::upstreams::Upstream;
 use super::{policies, routes};
@@ -62,6 +62,13 @@ impl Gated {
         Ok(Gated { current: Arc::new(ArcSwap::from_pointee(gate)), news, pins })
     }
 
+    /// The upstreams of a configuration, each asked for its description once. Nothing is put in use.
+    pub(crate) async fn reach(config: &Config) -> Result<Arc<Gate>, Failure> {
+        let gate = Gated::build(config)?.current();
+        describe(&gate.upstreams).await?;
+        Ok(gate)
+    }
+
     /// The upstreams and routes in use.
     pub(crate) fn current(&self) -> Arc<Gate> {
         self.current.load_full()
@@ -84,7 +91,11 @@ impl Gated {
         let before = self.current.swap(Arc::new(gate));
         let now = self.current();
         now.put_in_use();
-        before.gone(&now).flat_map(|upstream| &upstream.pinned).for_each(|pinned| pinned.retire());
+        let is_kept = |one: &Arc<Pinned>| {
+            now.upstreams.iter().flat_map(|upstream| &upstream.pinned).any(|pinned| Arc::ptr_eq(pinned, one))
+        };
+        let pinned = before.upstreams.iter().flat_map(|upstream| &upstream.pinned);
+        pinned.filter(|one| !is_kept(one)).for_each(|pinned| pinned.retire());
         for (_, open) in before.leaving(&now) {
             tokio::spawn(async move {
                 tokio::time::sleep(drain_time).await;
@@ -130,7 +141,10 @@ impl Gate {
                 Some(resized) => resized,
                 None => Upstream::new(one, config, pins)?,
             };
-            follow(&upstream, news);
+            // Whoever followed it goes on.
+            if !kept(&one.name).is_some_and(|before| before.is_described_like(&upstream)) {
+                follow(&upstream, news);
+            }
             fresh.push(upstream.clone());
             upstreams.push(upstream);
         }
@@ -156,12 +170,6 @@ impl Gate {
         for upstream in &self.upstreams {
             upstream.pinned.iter().for_each(|pinned| pinned.put_in_use(&upstream.prefix));
         }
-    }
-
-    /// The upstreams whose servers are not those of the next ones.
-    fn gone<'a>(&'a self, next: &'a Gate) -> impl Iterator<Item = &'a Upstream> {
-        let is_kept = |one: &Upstream| next.upstreams.iter().any(|other| other.shares_with(one));
-        self.upstreams.iter().filter(move |upstream| !is_kept(upstream))
     }
 
     /// The upstreams that have servers which the next ones do not have, and the calls of these servers.

@@ -128,6 +128,21 @@ impl McpServer {
         }
     }
 
+    /// Asks whether it is there, over the connection that lists its tools.
+    pub(super) async fn ping(&self) -> Result<(), String> {
+        let shared = &self.0.shared;
+        let Some(methods) = shared.methods.load_full() else {
+            let reason = shared.failed.borrow().clone();
+            return Err(reason.unwrap_or_else(|| "not connected yet".to_owned()));
+        };
+        methods.client().ping().await.map_err(|error| error.to_string())
+    }
+
+    /// Whether both are clones of one server.
+    pub(super) fn is_same(&self, other: &McpServer) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Tells when its methods have changed.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.0.shared.changes.subscribe()

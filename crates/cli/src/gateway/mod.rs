@@ -37,6 +37,7 @@ Examples:
   switchboard gateway 'exec:python server.py' --listen ws://127.0.0.1:9000
   switchboard gateway math=http://127.0.0.1:8001 chat='exec:python chat.py' --listen 8000
                                                                    # methods math/… and chat/…
+  switchboard gateway math=http://127.0.0.1:8001 --separator . --rename math.add=sum
   switchboard gateway tcp://127.0.0.1:4000 --tokens tokens.txt --admin 9001
   switchboard gateway --config gateway.toml
   switchboard gateway math=http://127.0.0.1:8001 --print-config > gateway.toml";
@@ -61,6 +62,12 @@ pub(crate) struct GatewayCommand {
     /// answers from an OpenRPC document, or `demo:`. With a name, as in `math=URL`, its methods get the prefix `math/`.
     #[arg(value_name = "[NAME=]URL")]
     upstreams: Vec<String>,
+    /// Text between the name of a server and the names of its methods, instead of `/`: with `.`, the methods of math=URL begin with `math.`.
+    #[arg(long, value_name = "TEXT")]
+    separator: Option<String>,
+    /// Offer a method under another name only, as in `--rename math/add=sum`. Can be repeated.
+    #[arg(long, value_name = "METHOD=NAME")]
+    rename: Vec<String>,
     /// Check the configuration and exit.
     #[arg(long)]
     check: bool,

@@ -2,18 +2,19 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use switchboard::a2a::ClientOptions;
 use switchboard::gateway::{
-    Balance, CallProbe, ConnectProbe, Eject, Health, Link, Mock, Node, Pool, PoolBuilder, Sticky,
+    Balance, CallProbe, ConnectProbe, Eject, Health, Link, Mock, Node, Pool, PoolBuilder, Probe, Sticky,
 };
 use switchboard::http::HttpClientOptions;
 use switchboard::openrpc::{Discovery, Generator};
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
-use switchboard::{AllowedNames, Connections, Dial, Limits, Router, Settings, Version, Versions};
+use switchboard::{AllowedNames, Connections, Dial, Json, Limits, Router, Settings, Version, Versions};
 
 use super::a2a::{self, A2aServer};
 use super::mcp::{McpServer, Reach};
@@ -63,34 +64,68 @@ pub(super) fn have_same_connections(one: &UpstreamConfig, other: &UpstreamConfig
     connections(one) == connections(other)
 }
 
-/// The same of MCP servers, and the first of them.
+/// The same of MCP servers, in the order of the nodes. Those of the pool before are kept.
 pub(super) fn mcp_pool(
     upstream: &UpstreamConfig,
     config: &Config,
     pinned: Option<&Arc<Pinned>>,
-) -> Result<(Pool, McpServer), Failure> {
+    before: Option<(&UpstreamConfig, &Pool, &[McpServer])>,
+) -> Result<(Pool, Vec<McpServer>), Failure> {
     let connections = connections(upstream);
     let is_per_client = connections == Connections::PerClient;
-    let mut builder = builder(upstream);
-    if is_per_client {
-        builder = builder.pinned();
-    }
+    let builder = builder(upstream);
+    let builder = before.iter().fold(builder, |builder, (_, pool, _)| builder.after(pool));
+    let builder = if is_per_client { builder.pinned() } else { builder };
+    let mut builder = match &upstream.health {
+        Some(health) => builder.health(rules(health)),
+        None => builder,
+    };
     let copies = match connections {
         Connections::Shared(count) => count.get(),
         _ => 1,
     };
-    let mut first = None;
-    for node in upstream.nodes.iter().flat_map(|node| std::iter::repeat_n(node, copies)) {
-        let dial = dial(node, upstream, config)?;
-        let (link, name) = (link(node, upstream), upstream.name.as_str().into());
-        let open = link.open().clone();
-        let server = McpServer::start(Reach { dial, link, name, pinned: pinned.cloned() }, is_per_client);
+    let of_copies = |upstream: &UpstreamConfig| -> Vec<NodeConfig> {
+        upstream.nodes.iter().flat_map(|node| std::iter::repeat_n(node, copies)).cloned().collect()
+    };
+    let mut left: Vec<Option<NodeConfig>> =
+        before.iter().flat_map(|(before, ..)| of_copies(before)).map(Some).collect();
+    let mut servers = Vec::new();
+    for node in of_copies(upstream) {
+        let same = left.iter().position(|other| other.as_ref() == Some(&node));
+        if let (Some(index), Some((_, pool, known))) = (same, before) {
+            left[index] = None;
+            builder = builder.kept(pool, index);
+            servers.push(known[index].clone());
+            continue;
+        }
+        let (dial, link) = (dial(&node, upstream, config)?, link(&node, upstream));
+        let (name, open) = (upstream.name.as_str().into(), link.open().clone());
+        let reach = Reach { dial: dial.clone(), link, name, pinned: pinned.cloned() };
+        let server = McpServer::start(reach, is_per_client);
         let built = Node::new(node.shown.as_str(), server.clone()).counting(open);
-        builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));
-        first.get_or_insert(server);
+        let built = built.with_weight(node.weight).with_priority(node.priority);
+        builder = builder.node(match upstream.health.as_ref().map(|health| health.method.as_deref()) {
+            Some(Some("ping")) => built.with_probe(Ping(server.clone())),
+            Some(Some(method)) => built.with_probe(CallProbe::new(server.clone(), method)),
+            Some(None) if node.scheme() != "exec" => built.with_probe(ConnectProbe::new(dial)),
+            _ => built,
+        });
+        servers.push(server);
     }
-    let none = || Failure::usage(format!("the upstream {} has no URL", upstream.name));
-    Ok((builder.build(), first.ok_or_else(none)?))
+    match servers.is_empty() {
+        true => Err(Failure::usage(format!("the upstream {} has no URL", upstream.name))),
+        false => Ok((builder.build(), servers)),
+    }
+}
+
+/// Checks an MCP server with its own `ping`, or what takes its place in its revision.
+struct Ping(McpServer);
+
+impl Probe for Ping {
+    fn probe(&self) -> Pin<Box<dyn Future<Output = Result<Option<Json>, String>> + Send>> {
+        let server = self.0.clone();
+        Box::pin(async move { server.ping().await.map(|()| None) })
+    }
 }
 
 /// The same of agents, and the first of them.
@@ -180,6 +215,7 @@ fn link(node: &NodeConfig, upstream: &UpstreamConfig) -> Link {
     let is_program = node.scheme() == "exec";
     let names = TRACE.into_iter().map(str::to_owned).chain(upstream.forward.iter().cloned());
     Link::default()
+        .with_name(upstream.name.as_str())
         .with_connections(connections(upstream))
         .with_forward(names.collect::<AllowedNames>())
         .with_idle(if is_program { Some(upstream.idle.unwrap_or(IDLE)) } else { upstream.idle })

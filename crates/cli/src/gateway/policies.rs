@@ -87,9 +87,12 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
     if let Some(Some(config)) = &policy.cache {
         stack = cached(upstream, config, is_shared, stack);
     }
-    // Outermost, because clients of MCP and others share what is kept.
-    match upstream.plain_results() {
-        Some(plain) => stack.with(Plainly(plain)),
+    // Outside of what is kept, because clients of MCP and others share it.
+    if let Some(plain) = upstream.plain_results() {
+        stack = stack.with(Plainly(plain));
+    }
+    match upstream.members() {
+        Some(members) => stack.with(members),
         None => stack,
     }
 }
@@ -110,7 +113,7 @@ fn cached(upstream: &Upstream, config: &CacheConfig, is_shared: bool, stack: Sta
         _ => cache,
     };
     let is_of_upstream = upstream.policy.cache.as_ref().and_then(Option::as_ref) == Some(config);
-    let cleared = upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);
+    let cleared = upstream.clearing.add(&config.clear_on, &cache, upstream);
     let cache = ClearedCache { cache, _cleared: cleared };
     match is_of_upstream {
         true => stack.with(Selected::new(upstream.is_safe(), cache).or_because(NOT_SAFE)),

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use switchboard::access::Pattern;
 use switchboard::cache::CacheNumbers;
 use switchboard::gateway::{
-    Attempts, Backend, Breaker, Discovered, MirrorCounts, Pool, Retry, Safety, Stack,
+    AllowedMembers, Attempts, Backend, Breaker, Discovered, MirrorCounts, Pool, Retry, Safety, Stack,
 };
 use switchboard::mcp::adapt::PlainResults;
 use switchboard::openrpc::remote::RemoteError;
@@ -64,8 +64,8 @@ impl PartialEq for Version {
 enum Known {
     /// In its answer to `rpc.discover`, or in a document.
     Discovered(Discovered),
-    /// In the lists of an MCP server; these methods are safe besides those that it says are.
-    Mcp(McpServer, Vec<Pattern>),
+    /// In the lists of the first of these MCP servers; these methods are safe besides those that it says are.
+    Mcp(Vec<McpServer>, Vec<Pattern>),
     /// In the card of an agent; these methods are safe.
     A2a(A2aServer, Vec<Pattern>),
 }
@@ -75,9 +75,9 @@ impl Known {
     fn safety(&self, method: &str) -> Option<Safety<'_>> {
         match self {
             Known::Discovered(discovered) => discovered.safety(method),
-            Known::Mcp(server, safe) => match safe.iter().find(|pattern| pattern.matches(method)) {
+            Known::Mcp(servers, safe) => match safe.iter().find(|pattern| pattern.matches(method)) {
                 Some(pattern) => Some(Safety::Listed(pattern)),
-                None => server.is_safe(method).then_some(Safety::Described),
+                None => servers[0].is_safe(method).then_some(Safety::Described),
             },
             Known::A2a(_, safe) => safe.iter().find(|pattern| pattern.matches(method)).map(Safety::Listed),
         }
@@ -89,8 +89,8 @@ impl Upstream {
         let (pool, known, pinned) = match config.profile {
             Profile::Mcp => {
                 let pinned = pins.of(config).map(Arc::new);
-                let (pool, first) = nodes::mcp_pool(config, all, pinned.as_ref())?;
-                (pool, Known::Mcp(first, config.safe.clone()), pinned)
+                let (pool, servers) = nodes::mcp_pool(config, all, pinned.as_ref(), None)?;
+                (pool, Known::Mcp(servers, config.safe.clone()), pinned)
             }
             Profile::A2a => {
                 let (pool, first) = nodes::a2a_pool(config, all)?;
@@ -150,13 +150,24 @@ impl Upstream {
         all: &Config,
     ) -> Result<Option<Upstream>, Failure> {
         let before = &self.config;
-        let is_kept = !matches!(config.profile, Profile::Mcp | Profile::A2a)
+        let is_kept = config.profile != Profile::A2a
             && config.nodes.iter().any(|node| before.nodes.contains(node))
             && nodes::have_same_connections(before, config);
         let same_servers = UpstreamConfig { nodes: before.nodes.clone(), ..config.clone() };
         let Some(mut next) = self.renewed(&same_servers).filter(|_| is_kept) else { return Ok(None) };
-        next.pool = nodes::pool(config, all, Some((before, &self.pool)))?;
-        next.known = Known::Discovered(discovered(config, &next.pool)?);
+        (next.pool, next.known) = match &self.known {
+            Known::Discovered(_) => {
+                let pool = nodes::pool(config, all, Some((before, &self.pool)))?;
+                let discovered = discovered(config, &pool)?;
+                (pool, Known::Discovered(discovered))
+            }
+            Known::Mcp(servers, _) => {
+                let (pinned, before) = (self.pinned.as_ref(), (before, &self.pool, &servers[..]));
+                let (pool, servers) = nodes::mcp_pool(config, all, pinned, Some(before))?;
+                (pool, Known::Mcp(servers, config.safe.clone()))
+            }
+            Known::A2a(..) => return Ok(None),
+        };
         (next.clearing, next.version) = (Clearing::new(&config.prefix), Version(Arc::default()));
         (next.config, next.files) = (config.clone(), fingerprint(config));
         Ok(Some(next))
@@ -185,11 +196,19 @@ impl Upstream {
         (!names.is_empty()).then(|| names.into_iter().map(String::as_str).collect())
     }
 
+    /// Whether both learn their methods from the same MCP server.
+    pub(super) fn is_described_like(&self, other: &Upstream) -> bool {
+        match (&self.known, &other.known) {
+            (Known::Mcp(ours, _), Known::Mcp(theirs, _)) => ours[0].is_same(&theirs[0]),
+            _ => false,
+        }
+    }
+
     /// Asks it for its description. An upstream that has none is fine; one that cannot be reached is not.
     pub(crate) async fn describe(&self) -> Result<(), String> {
         let discovered = match &self.known {
             Known::Discovered(discovered) => discovered,
-            Known::Mcp(server, _) => return server.ready().await,
+            Known::Mcp(servers, _) => return servers[0].ready().await,
             Known::A2a(server, _) => return server.ready().await,
         };
         match discovered.refresh().await {
@@ -204,7 +223,7 @@ impl Upstream {
     }
 
     /// Why its methods are unknown, if it was asked in vain and has not described them since.
-    pub(super) fn silence(&self) -> Option<&str> {
+    pub(crate) fn silence(&self) -> Option<&str> {
         self.silence.get().filter(|_| self.methods() == 0).map(String::as_str)
     }
 
@@ -212,7 +231,7 @@ impl Upstream {
     pub(crate) fn methods(&self) -> usize {
         match &self.known {
             Known::Discovered(discovered) => discovered.methods().len(),
-            Known::Mcp(server, _) => server.describe_in(Dialect::default()).methods.len(),
+            Known::Mcp(servers, _) => servers[0].describe_in(Dialect::default()).methods.len(),
             Known::A2a(server, _) => server.describe_in(Dialect::default()).methods.len(),
         }
     }
@@ -240,22 +259,27 @@ impl Upstream {
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         match &self.known {
             Known::Discovered(discovered) => discovered.changes(),
-            Known::Mcp(server, _) => server.changes(),
+            Known::Mcp(servers, _) => servers[0].changes(),
             Known::A2a(server, _) => server.changes(),
         }
     }
 
     /// Calls this function with the URI of a resource that has changed.
     pub(super) fn on_update(&self, update: impl Fn(&str) + Send + Sync + 'static) {
-        if let Known::Mcp(server, _) = &self.known {
-            server.on_update(update);
+        if let Known::Mcp(servers, _) = &self.known {
+            servers[0].on_update(update);
         }
+    }
+
+    /// What drops members of messages that JSON-RPC does not define, unless all may pass.
+    pub(super) fn members(&self) -> Option<AllowedMembers> {
+        Some(AllowedMembers::new(self.config.members.as_ref()?.iter().map(String::as_str)))
     }
 
     /// What gives plain callers the results of tools as values, for an MCP server.
     pub(super) fn plain_results(&self) -> Option<PlainResults> {
-        let Known::Mcp(server, _) = &self.known else { return None };
-        let server = server.clone();
+        let Known::Mcp(servers, _) = &self.known else { return None };
+        let server = servers[0].clone();
         Some(PlainResults::new(move |method| server.has_output(method)))
     }
 
@@ -285,11 +309,19 @@ impl Upstream {
         }
     }
 
+    /// What describes its methods, unless that is an MCP server.
+    pub(super) fn discovered(&self) -> Option<&Discovered> {
+        match &self.known {
+            Known::Discovered(discovered) => Some(discovered),
+            Known::Mcp(..) => None,
+        }
+    }
+
     pub(super) fn backend(&self, stack: Stack) -> Backend {
         let backend = Backend::new(self.name.as_str(), self.prefix.as_str(), stack);
         match &self.known {
             Known::Discovered(discovered) => backend.discovered(discovered.clone()),
-            Known::Mcp(server, _) => backend.described(server.clone()),
+            Known::Mcp(servers, _) => backend.described(servers[0].clone()),
             Known::A2a(server, _) => backend.described(server.clone()),
         }
     }

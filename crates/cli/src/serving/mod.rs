@@ -77,6 +77,7 @@ async fn serve(served: Served, origin: Origin, mut sockets: Sockets, verbose: u8
     let metrics = admin.as_ref().map(|admin| admin.metrics().clone());
     let metrics = metrics.or_else(|| telemetry.is_some().then(counted));
     let batches = gated.is_some().then_some(Batches);
+    assembly.count(metrics.clone());
     let observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref(), batches);
     assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
     assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));

@@ -6,6 +6,7 @@ mod open;
 mod opened;
 mod probe;
 mod starts;
+mod unheard;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub use self::open::OpenConnections;
 use self::opened::Opened;
 pub use self::probe::{CallProbe, ConnectProbe};
 use self::starts::Starts;
+use self::unheard::Unheard;
 use crate::pool::Node;
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;
@@ -39,6 +41,8 @@ pub struct Link {
     pub lifetime: Option<Duration>,
     /// Sends calls of a caller's batch together, as [`Batches`] says: off by default. For HTTP, where each call is a request otherwise.
     pub batches: bool,
+    /// What the log calls the server: empty by default.
+    pub name: Arc<str>,
     open: OpenConnections,
 }
 
@@ -50,6 +54,7 @@ impl Default for Link {
             idle: None,
             lifetime: None,
             batches: false,
+            name: "".into(),
             open: OpenConnections::default(),
         }
     }
@@ -91,6 +96,13 @@ impl Link {
         self
     }
 
+    /// Sets [`name`](Link::name).
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<Arc<str>>) -> Link {
+        self.name = name.into();
+        self
+    }
+
     /// Counts the connections that it has made and that are open.
     #[must_use]
     pub fn open(&self) -> &OpenConnections {
@@ -99,7 +111,8 @@ impl Link {
 
     /// The server that `dial` connects to, as a service. If connections fail or break at once, the next attempts wait longer and longer;
     /// calls that come meanwhile fail with -32004. A client with its own connection waits for its own failures only. When the last clone is
-    /// dropped, connections end with their calls and streams in progress, even if the sessions of their clients go on.
+    /// dropped, connections end with their calls and streams in progress, even if the sessions of their clients go on. What the server sends
+    /// by itself over a shared connection is dropped, with a warning the first time.
     ///
     /// # Panics
     ///
@@ -110,9 +123,15 @@ impl Link {
         let (idle, lifetime, open) = (self.idle, self.lifetime, self.open.clone());
         let batches = self.batches;
         let opened = Arc::<Opened>::default();
+        let is_for_all = self.connections != Connections::PerClient;
+        let unheard = Unheard::new(Arc::clone(&self.name), is_for_all);
         let connect = move |session: Option<&Session>, calls_back: Arc<dyn Service>| {
             let starts = session.map_or_else(|| Arc::clone(&shared), |session| shared.of_session(session));
             let (opened, open) = (Arc::clone(&opened), open.clone());
+            let calls_back = match session {
+                Some(_) => calls_back,
+                None => unheard.around(calls_back),
+            };
             let dial = dial.clone().with_service(calls_back);
             async move {
                 starts.may_start()?;

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
-use switchboard_core::{Call, CallError, Json, Outcome, Service, Upstream};
+use switchboard_core::{Call, CallError, Json, Outcome, Service};
 use switchboard_transport::Dial;
 
 use crate::pool::Probe;
@@ -11,14 +12,14 @@ use crate::verdict::Failure;
 
 /// Checks a server by calling a method without params. Any answer shows that it is alive, except those that a failing server gives.
 pub struct CallProbe {
-    server: Upstream,
+    server: Arc<dyn Service>,
     method: String,
 }
 
 impl CallProbe {
     /// Calls this method.
-    pub fn new(server: Upstream, method: impl Into<String>) -> CallProbe {
-        CallProbe { server, method: method.into() }
+    pub fn new(server: impl Service, method: impl Into<String>) -> CallProbe {
+        CallProbe { server: Arc::new(server), method: method.into() }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Servers that die, stall, fall silent, answer late or garbage, or refuse calls that they have run, at random, under load: no safe call is lost while one server works, no
-//! other call runs twice, no answer goes to the wrong caller, and nothing is left in the end.
+//! other call runs twice, no answer goes to the wrong caller, neither from a cache nor from a call that several share, and nothing is left in the end.
 //!
 //! The seed is printed; `SEED` in the environment repeats a run, `CHAOS_MS` makes it longer.
 
@@ -19,9 +19,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_core::{
-    Call, Code, Connections, Context, ErrorObject, Json, Origin, Outcome, Router, Service, Session, Upstream,
+    Call, Code, Connections, Context, ErrorObject, Json, Layer as _, Origin, Outcome, ReplyFuture, Router,
+    Service, Session, Upstream,
 };
-use switchboard_gateway::{Attempts, CallProbe, Health, Hedge, Link, Node, Pool, Retry};
+use switchboard_gateway::{Attempts, Breaker, CallProbe, Health, Hedge, Link, Node, Pool, Retry};
+use switchboard_layers::cache::{Cache, CacheRule};
+use switchboard_layers::coalesce::Coalesce;
+use switchboard_layers::identity::{Identity, Proof};
 use switchboard_transport::Dial;
 use switchboard_transport::server::Server;
 use tokio::runtime::Handle;
@@ -37,6 +41,8 @@ const MS: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 const NODES: usize = 4;
 const SESSIONS: usize = 32;
+/// Who the sessions belong to; some belong to the same caller.
+const CALLERS: usize = 8;
 
 /// How often each call ran, by its secret.
 type Ran = Arc<Mutex<HashMap<String, u32>>>;
@@ -86,8 +92,29 @@ enum Silence {
     Retried,
 }
 
-/// The pool of these nodes with retries and hedges, and each node alone.
-fn upstream(relays: &[Relay], link: &Link, silence: Silence) -> (Pool, Attempts, Vec<Upstream>) {
+/// A server whose method `mine` answers with the secret of its caller, as one that knows who calls.
+#[derive(Clone)]
+struct Knowing(Upstream);
+
+impl Service for Knowing {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        if call.method.as_str() != "mine" {
+            return self.0.call(call);
+        }
+        let who = &call.cx.caller::<Identity>().unwrap().subject;
+        let number: u8 = call.params.as_ref().and_then(|params| params.element(0)).unwrap().decode().unwrap();
+        let params = Json::encode(&(own_secret(who, number),)).unwrap();
+        self.0.call(&Call::new("safe", Some(params)).with_context(call.cx.clone()))
+    }
+}
+
+/// What a caller has under a number.
+fn own_secret(who: &str, number: u8) -> String {
+    format!("safe-of-{who}-{number}")
+}
+
+/// The pool of these nodes with retries and hedges, and each node alone. Calls of `mine` are coalesced, and their answers kept for a moment.
+fn upstream(relays: &[Relay], link: &Link, silence: Silence) -> (Pool, Stacked, Vec<Upstream>) {
     let mut health = Health::default();
     (health.every, health.timeout, health.fail, health.pass) = (50 * MS, 50 * MS, 2, 1);
     let builder = Pool::builder("u").health(health);
@@ -96,7 +123,7 @@ fn upstream(relays: &[Relay], link: &Link, silence: Silence) -> (Pool, Attempts,
         relays.iter().map(|relay| link.upstream(Dial::new(&relay.url).unwrap())).collect();
     let pool = nodes.iter().zip(["one", "two", "three", "four"]).fold(builder, |pool, (node, name)| {
         let probe = CallProbe::new(node.clone(), "ping");
-        pool.node(Node::new(name, node.clone()).with_probe(probe))
+        pool.node(Node::new(name, Knowing(node.clone())).with_probe(probe))
     });
     let pool = pool.build();
     let retry = Retry::times(6).with_budget(1.0);
@@ -104,8 +131,19 @@ fn upstream(relays: &[Relay], link: &Link, silence: Silence) -> (Pool, Attempts,
         Silence::Hedged => (retry, Some(Hedge::After(40 * MS))),
         Silence::Retried => (retry.with_timeout(Some(100 * MS)), None),
     };
-    let service = Attempts::new(pool.clone(), retry, hedge, |call| call.method.as_str() == "safe");
-    (pool, service, nodes)
+    let attempts = Attempts::new(pool.clone(), retry, hedge, |call| call.method.as_str() != "unsafe");
+    let mine = || "mine".parse().ok();
+    let breaker = Breaker::new(0.9, 20 * MS);
+    let cache = Cache::new([CacheRule::new(mine(), 20 * MS).with_stale(20 * MS)]);
+    let service = cache.layer(Coalesce::new(mine()).layer(breaker.layer(Arc::new(attempts))));
+    (pool, Stacked { service, cache }, nodes)
+}
+
+/// A pool with its policies.
+#[derive(Clone)]
+struct Stacked {
+    service: Arc<dyn Service>,
+    cache: Cache,
 }
 
 /// Breaks and repairs nodes at random, one of which always works and at most one of which stalls.
@@ -155,7 +193,7 @@ async fn storm(
 }
 
 /// Waits until a node answers, and its health checks have seen that.
-async fn works(node: &Upstream) {
+async fn works(node: &dyn Service) {
     let begun = Instant::now();
     let mut ticks = tokio::time::interval(5 * MS);
     while !matches!(node.call(&Call::new("ping", None)).await.outcome, Outcome::Value(_)) {
@@ -170,10 +208,17 @@ async fn works(node: &Upstream) {
 struct Count {
     answered: usize,
     failed: usize,
+    /// By the breaker, without being sent.
+    refused: usize,
+}
+
+fn is_from_breaker(error: &ErrorObject) -> bool {
+    error.code == Code::UPSTREAM_FAILED
+        && error.data.as_ref().is_some_and(|data| data.get("retryAfterMs").is_some())
 }
 
 /// Calls until it is told to stop.
-async fn client(service: Attempts, number: usize, seed: u64, stop: watch::Receiver<bool>) -> Count {
+async fn client(service: Arc<dyn Service>, number: usize, seed: u64, stop: watch::Receiver<bool>) -> Count {
     let mut random = fastrand::Rng::with_seed(seed ^ number as u64);
     // Every fourth client has no connection to keep.
     let session = match number % 4 {
@@ -185,14 +230,22 @@ async fn client(service: Attempts, number: usize, seed: u64, stop: watch::Receiv
         if *stop.borrow() {
             break;
         }
-        let method = if random.bool() { "safe" } else { "unsafe" };
-        let secret = format!("{method}-{number}-{turn}-{}", random.u64(..));
-        let params = Json::encode(&(secret.clone(),)).unwrap();
+        let method = ["safe", "unsafe", "mine"][random.usize(..3)];
+        let who = format!("caller-{}", number % CALLERS);
+        let of_caller = random.u8(..4);
+        let (secret, params) = match method {
+            "mine" => (own_secret(&who, of_caller), Json::encode(&(of_caller,)).unwrap()),
+            _ => {
+                let secret = format!("{method}-{number}-{turn}-{}", random.u64(..));
+                (secret.clone(), Json::encode(&(secret,)).unwrap())
+            }
+        };
         let mut cx = Context::default().with_session(session.clone());
+        Identity::new(who, Proof::Token).attach(&mut cx);
         cx.deadline = Some(Instant::now() + PATIENCE);
         let call = Call::new(method, Some(params)).with_context(cx);
         // Its caller waits for as long as the deadline says.
-        let time = if method == "safe" { PATIENCE } else { 300 * MS };
+        let time = if method == "unsafe" { 300 * MS } else { PATIENCE };
         let Ok(reply) = tokio::time::timeout(time, service.call(&call)).await else {
             assert_eq!(method, "unsafe", "a safe call was not answered");
             count.failed += 1;
@@ -203,6 +256,7 @@ async fn client(service: Attempts, number: usize, seed: u64, stop: watch::Receiv
                 assert_eq!(value.decode::<String>().unwrap(), secret, "the answer of another caller");
                 count.answered += 1;
             }
+            Outcome::Error(error) if is_from_breaker(error) => count.refused += 1,
             _ => {
                 assert_eq!(method, "unsafe", "a safe call was lost: {reply:?}");
                 count.failed += 1;
@@ -228,15 +282,22 @@ async fn weather(link: Link, silence: Silence, seed: u64) {
     let (stop, stopped) = watch::channel(false);
     let mut clients = JoinSet::new();
     for number in 0..SESSIONS {
-        clients.spawn(client(service.clone(), number, seed, stopped.clone()));
+        clients.spawn(client(Arc::clone(&service.service), number, seed, stopped.clone()));
     }
     storm(&relays, &refuses, &nodes, &mut fastrand::Rng::with_seed(seed), Instant::now() + time()).await;
     stop.send_replace(true);
     let counts = clients.join_all().await;
     let answered: usize = counts.iter().map(|count| count.answered).sum();
     let failed: usize = counts.iter().map(|count| count.failed).sum();
-    println!("{:?}, {silence:?}: {answered} calls answered, {failed} unsafe ones failed", link.connections);
+    let refused: usize = counts.iter().map(|count| count.refused).sum();
+    let kept = service.cache.numbers();
+    println!(
+        "{:?}, {silence:?}: {answered} calls answered, {failed} unsafe ones failed, {refused} refused; {kept:?}",
+        link.connections
+    );
     assert!(answered > 10 * SESSIONS, "only {answered} calls were answered");
+    assert!(kept.hits > 0 && kept.misses > 0, "{kept:?}");
+    works(&*service.service).await;
     for (secret, times) in ran.lock().unwrap().iter() {
         assert!(*times == 1 || secret.starts_with("safe"), "{secret} ran {times} times");
     }

@@ -15,8 +15,8 @@
 //! | `switchboard_refused_total` | `reason` | messages that were refused before they became calls |
 //! | `switchboard_security_events_total` | `event` | events of the [audit log](crate::audit), whether or not it is written |
 //!
-//! Names that callers choose never become labels: calls of methods that [`Metrics::new`] was not told count as `_OTHER`. So the number of series
-//! is bounded, whatever callers send.
+//! Names that callers choose never become labels: calls of methods that neither [`Metrics::new`] nor [`Metrics::follow`] was told count as
+//! `_OTHER`. So the number of series is bounded, whatever callers send.
 
 mod histogram;
 #[cfg(feature = "metrics-otel")]
@@ -29,7 +29,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use switchboard_core::observer::{Begun, End, Ended, InputKind, Observer, Received, Refused};
 use switchboard_core::{Code, Context, EndReason, Origin, Session};
 
@@ -48,6 +50,12 @@ pub const OTHER: &str = "_OTHER";
 const KINDS: [&str; 4] = ["call", "batch", "response", "unreadable"];
 /// Transports that are told apart. The names come from transports, not from callers; the limit is for those that make them up.
 const TRANSPORTS: usize = 16;
+
+/// Methods that may become known later. Servers behind a gateway may describe new ones without end.
+const LATE: usize = 4096;
+
+/// The numbers of each method by its name.
+type Methods<S> = HashMap<Box<[u8]>, S, SecretHashing>;
 
 /// Counts calls, sessions and messages. Cheap to clone.
 ///
@@ -72,7 +80,9 @@ const TRANSPORTS: usize = 16;
 pub struct Metrics(Arc<Inner>);
 
 struct Inner {
-    methods: HashMap<Box<[u8]>, Series, SecretHashing>,
+    methods: Methods<Series>,
+    /// Methods that became known later. Apart from the others, so that calls of those pay nothing for it.
+    late: ArcSwapOption<Methods<Arc<Series>>>,
     other: Series,
     begun: AtomicU64,
     ended: AtomicU64,
@@ -143,11 +153,12 @@ impl Metrics {
     /// Counts calls of these methods each on their own, and those of all others together.
     #[must_use]
     pub fn new<N: AsRef<str>>(methods: impl IntoIterator<Item = N>) -> Metrics {
-        let mut known: HashMap<_, _, _> = HashMap::with_hasher(secret_hashing());
-        known.extend(methods.into_iter().map(|name| (name.as_ref().as_bytes().into(), Series::new())));
+        let mut known = Methods::with_hasher(secret_hashing());
+        known.extend(methods.into_iter().map(|name| (name.as_ref().as_bytes().into(), Series::default())));
         Metrics(Arc::new(Inner {
             methods: known,
-            other: Series::new(),
+            late: ArcSwapOption::empty(),
+            other: Series::default(),
             begun: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             streams: AtomicI64::new(0),
@@ -166,6 +177,30 @@ impl Metrics {
     #[must_use]
     pub fn of(router: &switchboard_core::Router) -> Metrics {
         Metrics::new(router.describe().methods.iter().map(|method| &method.name))
+    }
+
+    /// From now on counts calls of these methods on their own, too, such as those of a server that has just described itself. Methods that
+    /// are gone keep their numbers. Beyond 4096 methods that were added, further ones count as [`OTHER`].
+    pub fn follow<N: AsRef<str>>(&self, methods: impl IntoIterator<Item = N>) {
+        let names: Vec<N> = methods.into_iter().collect();
+        self.0.late.rcu(|late| {
+            let is_new = |name: &&[u8]| {
+                let is_late = late.as_ref().is_some_and(|late| late.contains_key(*name));
+                !is_late && !self.0.methods.contains_key(*name)
+            };
+            let room = LATE - late.as_ref().map_or(0, |late| late.len());
+            let mut new =
+                names.iter().map(|name| name.as_ref().as_bytes()).filter(is_new).take(room).peekable();
+            if new.peek().is_none() {
+                return late.clone();
+            }
+            let mut all = match late {
+                Some(late) => (**late).clone(),
+                None => Methods::with_hasher(secret_hashing()),
+            };
+            all.extend(new.map(|name| (name.into(), Arc::default())));
+            Some(Arc::new(all))
+        });
     }
 
     /// Also writes the number of security events of this audit log.
@@ -267,7 +302,8 @@ impl Metrics {
     /// Whether calls of this method are counted on their own.
     #[must_use]
     pub fn knows(&self, method: &[u8]) -> bool {
-        self.0.methods.contains_key(method)
+        let is_late = || self.0.late.load().as_ref().is_some_and(|late| late.contains_key(method));
+        self.0.methods.contains_key(method) || is_late()
     }
 
     /// Everything in the text format of Prometheus, whose media type is [`MEDIA_TYPE`](Metrics::MEDIA_TYPE).
@@ -283,9 +319,11 @@ impl Metrics {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let inner = &*self.0;
+        let late = inner.late.load();
         let mut methods: Vec<_> = inner
             .methods
             .iter()
+            .chain(late.iter().flat_map(|late| late.iter().map(|(name, series)| (name, &**series))))
             .map(|(name, series)| (String::from_utf8_lossy(name).into_owned(), series.snapshot()))
             .collect();
         methods.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -356,9 +394,21 @@ impl Observer for Metrics {
             inner.items.fetch_add(items, Relaxed);
         }
         inner.bytes_out.fetch_add(call.bytes_out as u64, Relaxed);
-        let series = inner.methods.get(call.method.as_bytes()).unwrap_or(&inner.other);
-        series.add(CallOutcome::of(call.end), call.duration);
+        let (name, outcome) = (call.method.as_bytes(), CallOutcome::of(call.end));
+        match inner.methods.get(name) {
+            Some(series) => series.add(outcome, call.duration),
+            None => inner.add_late(name, outcome, call.duration),
+        }
         inner.ended.fetch_add(1, Relaxed);
+    }
+}
+
+impl Inner {
+    /// Counts a call of a method that was not known at first.
+    fn add_late(&self, method: &[u8], outcome: CallOutcome, duration: Duration) {
+        let late = self.late.load();
+        let series = late.as_ref().and_then(|late| late.get(method));
+        series.map_or(&self.other, |series| &**series).add(outcome, duration);
     }
 }
 

@@ -72,7 +72,7 @@ impl CallOutcome {
 }
 
 /// What is counted about the calls of one method.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Series {
     ok: Histogram,
     /// Boxed: most methods fail in one or two ways, or never.
@@ -80,10 +80,6 @@ pub(super) struct Series {
 }
 
 impl Series {
-    pub(super) fn new() -> Series {
-        Series { ok: Histogram::new(), failures: Mutex::default() }
-    }
-
     pub(super) fn add(&self, outcome: CallOutcome, duration: Duration) {
         match outcome {
             CallOutcome::Ok => self.ok.add(duration),

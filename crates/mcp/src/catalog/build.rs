@@ -80,7 +80,7 @@ fn unique(
 ) -> Result<(), BuildError> {
     match (is_new, offers.is_lenient) {
         (true, _) => {}
-        (false, true) => catalog.left_out.push((key.to_owned(), method.to_owned())),
+        (false, true) => catalog.leave_out(key, method),
         (false, false) => return Err(BuildError::Duplicate(key.to_owned())),
     }
     Ok(())
@@ -122,7 +122,7 @@ fn add_service(
                 continue;
             }
             if let Some(tool) = relayed {
-                relayed::add_tool(catalog, tool, handler);
+                relayed::add_tool(catalog, tool, handler, &method.name);
             } else {
                 let is_new = add_tool(catalog, &description.definitions, method, options, &name, handler)?;
                 unique(catalog, offers, is_new, &name, &method.name)?;

@@ -37,8 +37,18 @@ pub(crate) struct Catalog {
     pub(crate) readers: Vec<Handler>,
     /// The methods that complete arguments at other servers.
     pub(crate) completers: Vec<Handler>,
-    /// What a lenient server does not offer, because its name or URI is taken: that, and the method.
-    pub(crate) left_out: Vec<(String, String)>,
+    /// What a lenient server does not offer, because its name or URI is taken.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A method that is not offered because of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    /// The name or URI that both have.
+    pub(crate) key: String,
+    pub(crate) method: String,
+    /// The method that is offered under the name; empty if there is none.
+    pub(crate) instead: String,
 }
 
 impl Catalog {
@@ -49,6 +59,24 @@ impl Catalog {
             completer.method.as_str().strip_suffix(methods::COMPLETE) == Some(prefix)
                 && Arc::ptr_eq(&completer.service, &asked.service)
         })
+    }
+
+    /// The names of the tools, and the methods behind them.
+    pub(crate) fn names_of_tools(&self) -> Vec<(String, String)> {
+        let method = |tool: &ToolEntry| tool.handler.method.as_str().to_owned();
+        self.tools.iter().map(|tool| (tool.key.clone(), method(&tool.value))).collect()
+    }
+
+    /// Notes that a method is not offered, because its key is taken.
+    fn leave_out(&mut self, key: &str, method: &str) {
+        let tool = self.tools.get(key).map(|entry| &entry.value.handler);
+        let handler = tool.or_else(|| self.prompts.get(key).map(|entry| &entry.value.handler));
+        let handler = handler.or_else(|| match &self.resources.get(key)?.value.source {
+            Source::Relayed(handler) | Source::Method(handler) => Some(handler),
+            Source::Fixed(_) => None,
+        });
+        let instead = handler.map_or_else(String::new, |handler| handler.method.to_string());
+        self.left_out.push(LeftOut { key: key.to_owned(), method: method.to_owned(), instead });
     }
 
     /// Whether there is an entry with this key, and nothing else.

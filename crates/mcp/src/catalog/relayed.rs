@@ -28,19 +28,23 @@ pub(crate) const RELAYED_PROMPTS: &str = "mcp-prompts";
 /// The tool behind a method, under the name that clients see: the prefix of the method, and its own name as it is.
 pub(super) fn tool(method: &MethodDescription) -> Option<Tool> {
     let mut tool: Tool = read(method.others.get(RELAYED_TOOL)?)?;
-    let prefix = method.name.strip_suffix(&tool.name).unwrap_or_default();
-    tool.name = format!("{}{}", public_name(prefix), tool.name);
+    tool.name = match method.name.strip_suffix(&tool.name) {
+        Some(prefix) => format!("{}{}", public_name(prefix), tool.name),
+        // The method was renamed on its way.
+        None => public_name(&method.name),
+    };
     // Calls are made while the client waits.
     tool.execution = None;
     Some(tool)
 }
 
 /// Adds a tool of another server.
-pub(super) fn add_tool(catalog: &mut Catalog, tool: Tool, handler: Handler) {
+pub(super) fn add_tool(catalog: &mut Catalog, tool: Tool, handler: Handler, method: &str) {
     let (key, input) = (tool.name.clone(), tool.input_schema.decode::<Value>().unwrap_or_default());
     let headers = header_params(&input).unwrap_or_default();
     let entry = ToolEntry { tool, handler, output: Output::Whole, task: TaskMode::Never, headers };
-    first(catalog.tools.add(Entry::new(key.clone(), entry)), &key);
+    let is_new = catalog.tools.add(Entry::new(key.clone(), entry));
+    first(catalog, is_new, &key, method);
 }
 
 /// Adds the resources and prompts behind a method. A name or a URI that is taken already is left out, since it would hide the other one.
@@ -52,12 +56,14 @@ pub(super) fn add(catalog: &mut Catalog, method: &MethodDescription, handler: &H
         prompt.name.insert_str(0, &prefix(methods::GET_PROMPT));
         let (key, handler) = (prompt.name.clone(), handler.clone());
         let entry = PromptEntry { prompt, handler, relayed: Some(own) };
-        first(catalog.prompts.add(Entry::new(key.clone(), entry)), &key);
+        let is_new = catalog.prompts.add(Entry::new(key.clone(), entry));
+        first(catalog, is_new, &key, &method.name);
     }
     for mut resource in entries(RELAYED_RESOURCES).filter_map(read::<Resource>) {
         resource.name.insert_str(0, &prefix(methods::READ_RESOURCE));
         let (key, source) = (resource.uri.clone(), Source::Relayed(handler.clone()));
-        first(catalog.resources.add(Entry::new(key.clone(), ResourceEntry { resource, source })), &key);
+        let is_new = catalog.resources.add(Entry::new(key.clone(), ResourceEntry { resource, source }));
+        first(catalog, is_new, &key, &method.name);
     }
     for mut shown in entries(RELAYED_TEMPLATES).filter_map(read::<ResourceTemplate>) {
         shown.name.insert_str(0, &prefix(methods::READ_RESOURCE));
@@ -67,7 +73,8 @@ pub(super) fn add(catalog: &mut Catalog, method: &MethodDescription, handler: &H
             continue;
         };
         let entry = TemplateEntry { shown, template, handler, is_relayed: true };
-        first(catalog.templates.add(Entry::new(key.clone(), entry)), &key);
+        let is_new = catalog.templates.add(Entry::new(key.clone(), entry));
+        first(catalog, is_new, &key, &method.name);
     }
     if method.others.get("x-mcp").is_some() {
         match &method.name {
@@ -82,8 +89,9 @@ fn read<T: serde::de::DeserializeOwned>(entry: &Value) -> Option<T> {
     T::deserialize(entry).inspect_err(|error| tracing::warn!(%error, "left out an entry of a list")).ok()
 }
 
-fn first(is_new: bool, key: &str) {
+/// What other servers offer under the same name is left out, whether or not that is an error otherwise.
+fn first(catalog: &mut Catalog, is_new: bool, key: &str, method: &str) {
     if !is_new {
-        tracing::warn!(key, "left out what another server offers under the same name");
+        catalog.leave_out(key, method);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) use self::snapshot::Snapshot;
 pub(crate) use self::subscribers::{Change, Subscribers};
 pub(crate) use self::tasks::{TaskCall, Tasks};
 use crate::ask::seal::StateKeys;
-use crate::catalog::Offers;
+use crate::catalog::{LeftOut, Offers, build};
 use crate::model::{Capability, Contents, Implementation, Resource, Tool};
 
 /// An MCP server: the methods of a service as tools, resources and prompts, for clients of every revision.
@@ -97,6 +97,13 @@ impl Server {
     #[must_use]
     pub fn forwarding(service: impl Describe) -> Server {
         Server::offers(Offers { is_lenient: true, ..Offers::default() }).and(service)
+    }
+
+    /// The names of the tools that [`forwarding`](Server::forwarding) makes of these methods, and the methods behind them. Nothing is logged.
+    #[must_use]
+    pub fn names_of_tools(service: impl Describe) -> Vec<(String, String)> {
+        let offers = Offers { services: vec![Arc::new(service)], is_lenient: true, ..Offers::default() };
+        build(&offers).map(|catalog| catalog.names_of_tools()).unwrap_or_default()
     }
 
     fn offers(offers: Offers) -> Server {
@@ -231,11 +238,14 @@ impl Server {
         snapshot.offer(&offers)?;
         let changes = snapshot.changes_since(&before);
         let known = &before.catalog.left_out;
-        for (name, method) in snapshot.catalog.left_out.iter().filter(|pair| !known.contains(pair)) {
+        for LeftOut { key, method, instead } in
+            snapshot.catalog.left_out.iter().filter(|one| !known.contains(one))
+        {
             tracing::warn!(
-                name,
+                name = key,
                 method,
-                "this method is not offered over MCP: another one has its name there"
+                instead,
+                "this method is not offered over MCP, because another one has its name there"
             );
         }
         self.0.snapshot.store(Arc::new(snapshot));
@@ -323,9 +333,7 @@ impl Server {
     /// The tools that are offered now, by name, and the methods behind them.
     #[must_use]
     pub fn tools(&self) -> Vec<(String, String)> {
-        let snapshot = self.0.snapshot.load();
-        let tools = snapshot.catalog.tools.iter();
-        tools.map(|tool| (tool.key.clone(), tool.value.handler.method.as_str().to_owned())).collect()
+        self.0.snapshot.load().catalog.names_of_tools()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{demo, free_port, gateway, until};
+use super::{call, demo, free_port, gateway, until};
+use crate::admin::{admin, get};
 use crate::program::{Serving, parts, program, run};
 
 /// The names of the methods that a gateway describes.
@@ -42,4 +43,28 @@ fn a_server_that_starts_later_is_described_then() {
     until("the gateway describes its methods", || {
         methods(&url).contains(&"late/math/add".to_owned()).then_some(())
     });
+}
+
+#[test]
+fn calls_of_a_server_that_starts_later_are_counted_by_method() {
+    let address = format!("tcp://127.0.0.1:{}", free_port());
+    let gateway = gateway(&[&format!("late={address}"), "--admin", "http://127.0.0.1:0"]);
+    let (url, admin) = (gateway.url(), admin(&gateway));
+    let counted = |method: &str| {
+        let count = format!(
+            "rpc_server_call_duration_seconds_count{{rpc_system_name=\"jsonrpc\",rpc_method=\"{method}\""
+        );
+        let (status, metrics) = get(&admin, "/metrics", "");
+        assert_eq!(status, 200);
+        metrics.lines().filter(|line| line.starts_with(&count)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let _server = Serving::spawn(program(&["serve", "--listen", &address]));
+    until("the gateway describes its methods", || {
+        methods(&url).contains(&"late/math/add".to_owned()).then_some(())
+    });
+    assert_eq!(call(&url, &["late/math/add", "2", "3"]).1, "5\n");
+    until("the call is counted", || counted("late/math/add").first()?.ends_with("} 1").then_some(()));
+    // What callers make up is not.
+    call(&url, &["late/made/up"]);
+    assert_eq!(counted("late/made/up"), [""; 0]);
 }

@@ -3,11 +3,15 @@
 mod agents;
 mod batches;
 mod children;
+mod complete;
 mod discovery;
 mod examples;
 mod faults;
 mod guarded;
+mod members;
+mod naming;
 mod operators;
+mod policies;
 mod reloading;
 mod secrets;
 mod tls;
@@ -167,5 +171,14 @@ fn the_command_line_and_files_are_checked() {
     };
     check_file("[upstream.a]\nurl = \"http://127.0.0.1:1\"\nretry = 2\n", 0, "");
     check_file("listen = \"http://127.0.0.1:0\"\n", 2, "needs a server");
+    let two = |first: &str, second: &str| {
+        format!(
+            "[upstream.a]\nurl = \"http://127.0.0.1:1\"\nprefix = \"{first}\"\n[upstream.b]\nurl = \"http://127.0.0.1:2\"\nprefix = \"{second}\"\n"
+        )
+    };
+    check_file(&two("x/", "x/"), 10, "have the same prefix");
+    // Their tools could not be told apart.
+    check_file(&two("x/", "x_"), 10, "look the same in the names of tools");
+    check_file(&format!("mcp.http = false\n{}", two("x/", "x_")), 0, "");
     check_file("[upstream.a]\nurl = \"http://127.0.0.1:1\"\nretrie = 2\n", 10, "retry");
 }

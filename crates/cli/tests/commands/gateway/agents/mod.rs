@@ -2,6 +2,7 @@
 
 mod a2a;
 mod agent;
+mod changing;
 mod content;
 mod observed;
 mod pins;
