@@ -72,10 +72,10 @@ pub(crate) struct Discover {
 }
 
 const HEAD: Style = Style::new().bold();
-const METHOD: Style = AnsiColor::Green.on_default();
+pub(crate) const METHOD: Style = AnsiColor::Green.on_default();
 const TYPE: Style = AnsiColor::Cyan.on_default();
 const WARNING: Style = AnsiColor::Yellow.on_default();
-const FAINT: Style = Style::new().dimmed();
+pub(crate) const FAINT: Style = Style::new().dimmed();
 
 impl Discover {
     /// Runs the command.

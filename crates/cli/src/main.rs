@@ -41,6 +41,7 @@ mod log;
 mod login;
 mod man;
 mod mcp;
+mod mcp_client;
 mod memory;
 mod notify;
 mod output;
@@ -139,15 +140,20 @@ enum Command {
     Inspect(Box<inspect::Inspect>),
     Job(Box<job::Job>),
     Key(key::Key),
+    Login(mcp_client::login::Login),
+    Logout(mcp_client::login::Logout),
     Man(man::Man),
     Mcp(Box<mcp::Mcp>),
     Notify(notify::Notify),
+    Prompts(Box<mcp_client::prompts::Prompts>),
     Reload(reload::Reload),
     Repl(repl::Repl),
     Replay(replay::Replay),
+    Resources(Box<mcp_client::resources::Resources>),
     Serve(Box<serve::Serve>),
     Sign(signing::SignMessage),
     Tap(tap::Tap),
+    Tools(Box<mcp_client::tools::Tools>),
     Top(top::Top),
     Verify(signing::VerifyMessage),
     Watch(watch::Watch),
@@ -184,15 +190,20 @@ fn main() -> ExitCode {
         Command::Inspect(inspect) => inspect.run(),
         Command::Job(job) => job.run(),
         Command::Key(key) => key.run(),
+        Command::Login(login) => login.run(),
+        Command::Logout(logout) => logout.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Mcp(mcp) => mcp.run(),
         Command::Notify(notify) => notify.run(),
+        Command::Prompts(prompts) => prompts.run(),
         Command::Reload(reload) => reload.run(),
         Command::Repl(repl) => repl.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Resources(resources) => resources.run(),
         Command::Serve(serve) => serve.run(matches.subcommand_matches("serve").unwrap_or(&matches)),
         Command::Sign(sign) => sign.run(),
         Command::Tap(tap) => tap.run(),
+        Command::Tools(tools) => tools.run(),
         Command::Top(top) => top.run(),
         Command::Verify(verify) => verify.run(),
         Command::Watch(watch) => watch.run(),

@@ -183,6 +183,16 @@ impl Session<'_> {
         })
     }
 
+    /// The connection to make, for commands that make it in another way.
+    pub(crate) fn dial(&self) -> Dial {
+        self.dial.clone()
+    }
+
+    /// Kept by such a connection until it has ended.
+    pub(crate) fn hold(&self) -> mpsc::Sender<()> {
+        self.end.clone()
+    }
+
     fn dial_for(&self, service: impl Service) -> Dial {
         self.dial.clone().with_service(Held { service, _end: self.end.clone() })
     }

@@ -58,8 +58,12 @@ fn unknown(found: &Found, asked: Asked<'_>) -> Option<String> {
 /// The parameters that a method expects.
 fn expected(found: &Found, asked: Asked<'_>) -> Option<String> {
     let method = found.method(asked.method)?;
-    let mut text = misread(method, asked.words).unwrap_or_default();
-    text.push_str(&format!("expected {}", method.signature()));
+    Some(misread(method, asked.words).unwrap_or_default() + &hints(method))
+}
+
+/// The parameters of a method, one per line.
+pub(crate) fn hints(method: &Method) -> String {
+    let mut text = format!("expected {}", method.signature());
     for param in &method.params {
         let rules = param.value.rules.iter().map(String::as_str);
         let words: Vec<&str> =
@@ -71,7 +75,7 @@ fn expected(found: &Found, asked: Asked<'_>) -> Option<String> {
             text.push_str(&format!("\n    {}{}: {}", param.name, member.path, member.kind));
         }
     }
-    Some(text)
+    text
 }
 
 /// A word such as `a=b` that was read as a named parameter, if the method has none of that name.

@@ -211,7 +211,7 @@ impl Target {
     }
 
     /// A token that cannot be sent is refused, unless it is from the environment.
-    fn check_token(&self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn check_token(&self, name: &str) -> Result<(), Failure> {
         if is_http(name) || is_websocket(name) || self.token.is_none() {
             return Ok(());
         }

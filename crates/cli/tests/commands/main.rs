@@ -49,6 +49,12 @@ mod machine;
 mod manual;
 #[cfg(unix)]
 mod mcp;
+#[cfg(unix)]
+mod mcp_client;
+#[cfg(unix)]
+mod mcp_login;
+#[cfg(unix)]
+mod mcp_server;
 #[cfg(target_os = "linux")]
 mod memory;
 mod nats;

@@ -2,7 +2,7 @@
 
 use crate::program::{parts, run};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 21] = [
     "batch",
     "bench",
     "call",
@@ -11,12 +11,17 @@ const COMMANDS: [&str; 16] = [
     "discover",
     "generate",
     "key",
+    "login",
+    "logout",
     "man",
     "notify",
+    "prompts",
     "repl",
     "replay",
+    "resources",
     "serve",
     "tap",
+    "tools",
     "top",
     "watch",
 ];

@@ -198,12 +198,16 @@ impl Session {
 
     fn keep(&mut self, options: &Options, token: Token) -> Result<(), AuthError> {
         let url = self.place.as_ref().map(|place| place.url.clone()).unwrap_or_default();
-        (self.token, self.failed) = (Some(token.clone()), None);
         // Its key ends with this process, so a token that is bound to it is not kept.
-        if !token.is_dpop {
-            Kept::change(&*options.store, |kept| kept.tokens.insert(url.clone(), token.clone()))?;
-        }
-        Ok(())
+        let kept = match token.is_dpop {
+            true => Ok(()),
+            false => {
+                let keep = |kept: &mut Kept| kept.tokens.insert(url.clone(), token.clone());
+                Kept::change(&*options.store, keep).map(drop)
+            }
+        };
+        (self.token, self.failed) = (Some(token), None);
+        kept
     }
 
     fn web(&self, options: &Options) -> Web {

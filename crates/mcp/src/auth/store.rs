@@ -163,7 +163,7 @@ impl TokenFile {
         }
     }
 
-    /// The lock is a file of its own, because the one with the tokens is replaced.
+    /// The lock is a separate file, because the one with the tokens is replaced.
     fn open_lock(&self) -> io::Result<fs::File> {
         if let Some(folder) = self.0.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             make_folder(folder)?;
@@ -295,7 +295,7 @@ mod tests {
             r#"{{"access":"{access}","is_dpop":false,"expires":60,"refresh":null,"scopes":["a"],
                "issuer":"https://auth.example","resource":"https://a.example"}}"#
         );
-        serde_json::from_str(&text).unwrap()
+        serde_json::from_str(&text).expect("a token")
     }
 
     #[test]

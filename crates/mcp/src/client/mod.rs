@@ -134,6 +134,15 @@ impl Client {
         self.agreed.capabilities.has(capability)
     }
 
+    /// Ends the connection, and waits until the server knows that its session is over. Do not use clones of the client any more.
+    ///
+    /// Dropping the last clone ends the session too, in the background: a program that ends at once may not get that far.
+    pub async fn close(self) {
+        if let Some(link) = &self.shared.link {
+            link.end().await;
+        }
+    }
+
     /// Whether arguments travel in headers too.
     fn mirrors(&self) -> bool {
         self.shared.link.is_some() && self.revision().is_stateless()

@@ -84,6 +84,13 @@ impl Link {
         let _ = self.0.revision.set(revision);
     }
 
+    /// Ends the session, if there is one, and waits until the server knows.
+    pub(super) async fn end(&self) {
+        if let Some(end) = self.0.ending() {
+            end.await;
+        }
+    }
+
     /// Whether the server may know only the two paths of the first revision (MCP-SSE-06).
     pub(super) fn may_be_old(&self) -> bool {
         self.0.is_refused.load(Ordering::Relaxed)
@@ -218,6 +225,19 @@ impl Inner {
         headers
     }
 
+    /// Ends the session, if there is one.
+    fn ending(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let session = self.session.swap(None)?;
+        let mut headers = self.session_headers();
+        headers.insert(SESSION, HeaderValue::clone(&session));
+        let sender = self.sender.clone();
+        Some(async move {
+            if let Err(error) = sender.send(Method::DELETE, &headers, Bytes::new(), ENDING, None).await {
+                tracing::debug!(%error, "the session of an MCP server was not ended");
+            }
+        })
+    }
+
     /// The headers of a message that is not a call of a stateless server.
     fn session_headers(&self) -> HeaderMap {
         self.headers(&Call::notification(methods::PING, None))
@@ -272,18 +292,9 @@ impl Drop for Unanswered {
 /// Ends the session of the older era, so that the server need not keep it (MCP-HTTP-12).
 impl Drop for Inner {
     fn drop(&mut self) {
-        let (Some(session), Ok(runtime)) = (self.session.swap(None), tokio::runtime::Handle::try_current())
-        else {
-            return;
-        };
-        let mut headers = self.session_headers();
-        headers.insert(SESSION, HeaderValue::clone(&session));
-        let sender = self.sender.clone();
-        runtime.spawn(async move {
-            if let Err(error) = sender.send(Method::DELETE, &headers, Bytes::new(), ENDING, None).await {
-                tracing::debug!(%error, "the session of an MCP server was not ended");
-            }
-        });
+        if let (Some(end), Ok(runtime)) = (self.ending(), tokio::runtime::Handle::try_current()) {
+            runtime.spawn(end);
+        }
     }
 }
 
