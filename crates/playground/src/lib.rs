@@ -61,10 +61,16 @@ pub fn live() -> Page {
     LIVE.page()
 }
 
-/// The inspector of `switchboard inspect`, to be shown at a path whose WebSocket has its methods.
+/// The inspector of `switchboard inspect`, to be shown at a path whose WebSocket has its methods. It shows views of servers from this
+/// origin; `'none'` shows none.
 #[must_use]
-pub fn inspector() -> Page {
-    INSPECTOR.page()
+pub fn inspector(frames: &str) -> Page {
+    let page = INSPECTOR.page();
+    let policy = format!("{}; frame-src {frames}", INSPECTOR.policy.trim_ascii_end());
+    match HeaderValue::try_from(policy) {
+        Ok(policy) => page.with_header(header::CONTENT_SECURITY_POLICY, policy),
+        Err(_) => page,
+    }
 }
 
 impl Built {

@@ -17,7 +17,7 @@ export const events = signal<readonly ServerEvent[]>([]);
 /** How many have not been looked at. */
 export const unseen = signal(0);
 
-function note(event: Omit<ServerEvent, 'at'>): void {
+export function note(event: Omit<ServerEvent, 'at'>): void {
   events.value = [...events.value, { at: new Date(), ...event }].slice(-KEPT);
   unseen.value += 1;
 }

@@ -22,6 +22,9 @@ export interface Item {
   readonly schema: Schema;
   readonly output: Schema | undefined;
   readonly mimeType: string;
+  /** The view of a tool, and who may call the tool: models, and views. */
+  readonly view: string | undefined;
+  readonly visibility: readonly string[];
   /** All of it, as JSON text. */
   readonly raw: string;
 }
@@ -49,13 +52,22 @@ function readItem(kind: Kind, entry: Members, raw: string): Item {
     name: text('name') || id,
     title: text('title') || (typeof annotations['title'] === 'string' ? annotations['title'] : ''),
     description: text('description'),
-    badges: kind === 'tools' ? badgesOf(annotations) : [],
+    badges: kind === 'tools' ? [...badgesOf(annotations), ...(viewOf(members(entry['_meta'])).view ? ['view'] : [])] : [],
     params: kind === 'tools' ? propertiesOf(schema) : kind === 'prompts' ? argumentsOf(entry) : variables(id).map((name) => textParam(name, '', false)),
     schema,
     output: entry['outputSchema'] === undefined ? undefined : (members(entry['outputSchema']) as Keywords),
     mimeType: text('mimeType'),
+    ...viewOf(members(entry['_meta'])),
     raw,
   };
+}
+
+/** The view of a tool (MCP-UI-02), also where it stood before. */
+function viewOf(meta: Members): Pick<Item, 'view' | 'visibility'> {
+  const ui = members(meta['ui']);
+  const uri = ui['resourceUri'] ?? meta['ui/resourceUri'];
+  const visibility = Array.isArray(ui['visibility']) ? ui['visibility'].map(String) : ['model', 'app'];
+  return { view: typeof uri === 'string' && uri.startsWith('ui://') ? uri : undefined, visibility };
 }
 
 /** What a tool says about itself. It may be wrong. */

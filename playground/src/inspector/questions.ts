@@ -57,6 +57,13 @@ export async function ask(method: string, params: string, stop: AbortSignal): Pr
   }
 }
 
+/** Asks the user whether to open a page that a view links to; true if it was opened. */
+export async function askToOpen(url: string, view: string): Promise<boolean> {
+  const message = `The view of ${view} links to this page.`;
+  const told = await put<Elicited>(new AbortController().signal, (base) => ({ ...base, kind: 'url', message, url }));
+  return told.action === 'accept';
+}
+
 async function sampled(value: Readonly<Record<string, never>>, stop: AbortSignal): Promise<string> {
   const hints = (value['modelPreferences'] as { hints?: readonly { name?: string }[] } | undefined)?.hints ?? [];
   const told = await put<{ text: string; model: string } | undefined>(stop, (base) => ({

@@ -19,3 +19,4 @@ import './live.js';
 import './topology.js';
 import './inspector.js';
 import './inspector-login.js';
+import './inspector-views.js';

@@ -5,6 +5,7 @@ import { MOST, conversationOf } from '../../src/diagram/conversation.js';
 import { bytesOf, dataUrl, isImage, readBlocks } from '../../src/inspector/content.js';
 import { matches, readItems } from '../../src/inspector/items.js';
 import { openable } from '../../src/inspector/questions.js';
+import { type Surroundings, ViewHost } from '../../src/inspector/view-host.js';
 import { expand, variables } from '../../src/inspector/template.js';
 
 const values = { id: '7', path: '/foo/bar', q: 'a b&c', empty: '' };
@@ -87,4 +88,60 @@ test('messages of MCP have words, and runs of progress fold', () => {
   const calls = Array.from({ length: MOST + 10 }, (_, at) => ({ at, sent: true, head: false, text: `{"jsonrpc":"2.0","method":"m","id":${at}}` }));
   const [left] = conversationOf(calls, 5);
   assert.deepEqual(left, { kind: 'fold', text: '15 earlier messages left out' });
+});
+
+/** A host whose surroundings write down what happens. */
+function hosted(more: Partial<Surroundings> = {}) {
+  const posted: Record<string, unknown>[] = [];
+  const happened: string[] = [];
+  const around: Surroundings = {
+    post: (message) => posted.push(message as Record<string, unknown>),
+    request: async (method, params) => ({ method, params }),
+    mayCall: (tool) => tool === 'more',
+    openLink: async () => true,
+    log: (level, text) => happened.push(`${level}: ${text}`),
+    resize: (height) => happened.push(`height ${height}`),
+    close: (why) => happened.push(`closed: ${why}`),
+    now: () => 0,
+    theme: 'light',
+    ...more,
+  };
+  const host = new ViewHost(around, { tool: 't', args: { a: 1 }, result: { content: [] } });
+  const ask = async (method: string, params?: unknown) => {
+    host.receive({ jsonrpc: '2.0', id: 'x', method, params });
+    await new Promise((resolve) => setImmediate(resolve));
+    return posted.pop();
+  };
+  return { host, posted, happened, ask };
+}
+
+test('a view may call tools for views, and open https pages that the user agrees to', async () => {
+  const { ask } = hosted();
+  const code = async (method: string, params?: unknown) => ((await ask(method, params))?.['error'] as { code: number } | undefined)?.code;
+  assert.deepEqual((await ask('tools/call', { name: 'more' }))?.['result'], { method: 'tools/call', params: { name: 'more', arguments: {} } });
+  assert.equal(await code('tools/call', { name: 'other' }), -32602);
+  assert.equal(await code('tools/call'), -32602);
+  assert.equal(await code('ui/open-link', { url: 'javascript:alert(1)' }), -32602);
+  assert.equal(await code('ui/open-link', { url: 'https://a.example' }), undefined);
+  assert.equal(await code('tools/list'), -32601);
+  const refusing = hosted({ openLink: async () => false });
+  assert.deepEqual((await refusing.ask('ui/open-link', { url: 'https://a.example' }))?.['error'], { code: -32000, message: 'the user did not open the link' });
+});
+
+test('a view gets its input before its result, and a height within bounds', () => {
+  const { host, posted, happened } = hosted();
+  host.receive({ jsonrpc: '2.0', method: 'ui/notifications/initialized' });
+  assert.deepEqual(posted.map(({ method }) => method), ['ui/notifications/tool-input', 'ui/notifications/tool-result']);
+  for (const height of [1, 1e9, Infinity, '50', NaN]) host.receive({ jsonrpc: '2.0', method: 'ui/notifications/size-changed', params: { height } });
+  assert.deepEqual(happened, ['height 40', 'height 900']);
+});
+
+test('a view that floods, or sends what is too long, is closed once', () => {
+  const { host, happened } = hosted();
+  const cycle: Record<string, unknown> = { jsonrpc: '2.0', method: 'notifications/message' };
+  cycle['params'] = cycle;
+  for (const odd of [null, 7, 'text', cycle, { jsonrpc: '2.0', method: 'notifications/message', params: { data: 'x'.repeat(1_000_001) } }]) host.receive(odd);
+  assert.equal(happened.length, 0);
+  for (let n = 0; n < 2000; n += 1) host.receive({ jsonrpc: '2.0', method: 'notifications/message', params: { data: n } });
+  assert.deepEqual(happened.map((line) => line.split(':')[0]), [...Array<string>(100).fill('view'), 'closed']);
 });

@@ -9,6 +9,16 @@ use switchboard::mcp::model::{
 use switchboard::{CallError, ErrorObject, Json};
 
 use super::page::Page;
+use super::sandbox::MEDIA_TYPE;
+
+/// The extension for views of tools.
+const UI: &str = "io.modelcontextprotocol/ui";
+
+#[derive(Serialize)]
+struct Views {
+    #[serde(rename = "mimeTypes")]
+    mime_types: [&'static str; 1],
+}
 
 /// The code of an error that says that the user refused (MCP-SA-03).
 const REFUSED: i64 = -1;
@@ -17,6 +27,7 @@ const REFUSED: i64 = -1;
 pub(super) fn answering(builder: ClientBuilder, page: &Page) -> ClientBuilder {
     let (forms, urls, models, logs) = (page.clone(), page.clone(), page.clone(), page.clone());
     builder
+        .extension(UI, &Views { mime_types: [MEDIA_TYPE] })
         .on_elicit(move |form: ElicitForm| elicit(forms.clone(), Elicitation::Form(form)))
         .on_open_url(move |url: ElicitUrl| elicit(urls.clone(), Elicitation::Url(url)))
         .on_sample(move |question| sample(models.clone(), question))

@@ -6,6 +6,7 @@
 mod callbacks;
 mod connection;
 mod page;
+mod sandbox;
 mod service;
 mod token;
 mod transcript;
@@ -21,6 +22,7 @@ use switchboard::{Limits, Router, Settings, playground};
 
 use self::connection::Inspected;
 use self::page::Page;
+use self::sandbox::{Sandbox, Views};
 use self::service::Methods;
 use self::token::Door;
 use crate::exit::{self, Exit};
@@ -48,6 +50,9 @@ Requests have no time limit: stop them in the page. `--timeout` limits connectin
 
 /// Where the page is. Its WebSocket is there too.
 const PAGE: &str = "/";
+
+/// The path of the calls of a server that answers none.
+const NOWHERE: &str = "/nowhere";
 
 /// Opens a web page to try an MCP server in: tools, resources, prompts, and every message.
 #[derive(Debug, Args)]
@@ -94,9 +99,12 @@ impl Inspect {
         let door = Arc::new(Door::new().map_err(|error| cannot_start(&error))?);
         let (page, sending) = Page::new();
         let inspected = Arc::new(Inspected::new(self.target.clone(), page.clone()));
-        let methods = Methods { door: Arc::clone(&door), page, inspected };
+        let sandbox = Arc::new(Sandbox::default());
+        let views = self.views(&sandbox).await?;
+        let frames = origin(&views);
+        let methods = Methods { door: Arc::clone(&door), page, inspected, sandbox: Arc::clone(&sandbox) };
         let router = Router::builder().add(methods).build().map_err(|error| cannot_start(&error))?;
-        let mut server = self.server(router, &door);
+        let mut server = self.server(router, &door, &frames);
         server.listen(&self.listen).await.map_err(|error| match error {
             ListenError::Public(address) => {
                 let text = format!("other machines could reach {address}, and start programs here");
@@ -105,8 +113,10 @@ impl Inspect {
             error => serving::explain(error, &self.listen),
         })?;
         let urls: Vec<String> = server.urls().collect();
+        let _ = sandbox.origins.set((frames, urls.first().cloned().unwrap_or_default()));
         output::note(&self.banner(&urls, door.invitation()));
-        let handle = server.handle();
+        let (handle, views_handle) = (server.handle(), views.handle());
+        let serving_views = tokio::spawn(views.serve());
         let mut serving = tokio::spawn(server.serve());
         let sending = tokio::spawn(sending.run());
         tokio::select! {
@@ -116,12 +126,27 @@ impl Inspect {
                 let _ = serving.await;
             }
         }
+        views_handle.shutdown();
+        let _ = serving_views.await;
         sending.abort();
         Ok(())
     }
 
+    /// The server of views, which listens at another port of this machine.
+    async fn views(&self, sandbox: &Arc<Sandbox>) -> Result<Server, Failure> {
+        const ANY: &str = "http://127.0.0.1:0";
+        let options = EndpointOptions::default()
+            .without_routes()
+            .with_paths(vec![NOWHERE.to_owned()])
+            .route(sandbox::PATH, Views(Arc::clone(sandbox)));
+        let nothing = Router::builder().build().map_err(|error| cannot_start(&error))?;
+        let mut server = Server::new(nothing).with_http(options);
+        server.listen(ANY).await.map_err(|error| serving::explain(error, ANY))?;
+        Ok(server)
+    }
+
     /// The server of the page, which listens nowhere yet.
-    fn server(&self, router: Router, door: &Arc<Door>) -> Server {
+    fn server(&self, router: Router, door: &Arc<Door>, frames: &str) -> Server {
         let limits = Limits::default()
             .with_reply(self.target.max_answer)
             .with_members(usize::MAX)
@@ -131,7 +156,7 @@ impl Inspect {
         let options = EndpointOptions::default()
             .without_routes()
             .with_paths(vec![PAGE.to_owned()])
-            .route(PAGE, playground::inspector());
+            .route(PAGE, playground::inspector(frames));
         Server::new(router)
             .with_settings(settings)
             .with_options(ServerOptions::default().with_duplex_idle_time(None))
@@ -149,6 +174,11 @@ impl Inspect {
         }
         text + &format!("\n{FAINT}The link works once. Press Ctrl-C to stop.{FAINT:#}\n")
     }
+}
+
+/// Where a server listens.
+fn origin(server: &Server) -> String {
+    server.urls().next().unwrap_or_default()
 }
 
 fn cannot_start(error: &dyn std::fmt::Display) -> Failure {

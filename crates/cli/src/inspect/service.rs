@@ -5,11 +5,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard::mcp::Progress;
-use switchboard::mcp::model::{LogLevel, Root, methods};
+use switchboard::mcp::model::{Body, LogLevel, Root, methods};
 use switchboard::{Context, ErrorObject, Json, service};
 
 use super::connection::{About, Inspected};
 use super::page::Page;
+use super::sandbox::{MEDIA_TYPE, Sandbox};
 use super::token::Door;
 use super::transcript::transcript;
 use crate::units;
@@ -18,6 +19,7 @@ pub(super) struct Methods {
     pub(super) door: Arc<Door>,
     pub(super) page: Page,
     pub(super) inspected: Arc<Inspected>,
+    pub(super) sandbox: Arc<Sandbox>,
 }
 
 /// What a page gets that opens.
@@ -58,6 +60,15 @@ struct Reported {
     progress: f64,
     total: Option<f64>,
     message: Option<String>,
+}
+
+/// A view that can be loaded.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct View {
+    url: String,
+    /// What it may load, as the server says.
+    csp: Option<Json>,
 }
 
 /// The most pages that are read of a list.
@@ -129,6 +140,27 @@ impl Methods {
             None => request,
         };
         Ok(request.await?)
+    }
+
+    /// Gets a view of the server ready to be shown.
+    async fn view(&self, uri: String) -> Result<View, ErrorObject> {
+        if !uri.starts_with("ui://") {
+            return Err(ErrorObject::invalid_params("views have ui: URIs"));
+        }
+        let contents = self.inspected.client().await?.read(&uri).fresh().await?;
+        let found = contents.into_iter().find(|content| content.mime_type.as_deref() == Some(MEDIA_TYPE));
+        let found = found.ok_or_else(|| {
+            ErrorObject::upstream_failed(format!(
+                "the resource {uri} is not a view, which has the type {MEDIA_TYPE}"
+            ))
+        })?;
+        let html = match found.body {
+            Body::Text(text) => text,
+            Body::Blob(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        };
+        let csp = found.meta.get("ui").and_then(|ui| ui.get("csp"));
+        let url = self.sandbox.keep(html, csp.as_ref()).map_err(|error| ErrorObject::internal(&error))?;
+        Ok(View { url, csp })
     }
 
     /// Reports changes of these resources from now on, and of no others.

@@ -72,7 +72,7 @@ fn token(cx: &Context) -> Option<&str> {
 }
 
 /// Random letters and digits.
-fn random() -> Result<String, CredentialFileError> {
+pub(super) fn random() -> Result<String, CredentialFileError> {
     let key = NewApiKey::generate(&Identity::new("page", Proof::ApiKey))?.key;
     Ok(key.rsplit('_').next().unwrap_or_default().to_owned())
 }

@@ -7,7 +7,7 @@ use crate::discovery::Method;
 use crate::failure::Failure;
 use crate::{params, suggest};
 
-/// How often a schema may refer to another one, or consist of others.
+/// How many references or alternatives of a schema are followed, one within the other.
 const DEPTH: usize = 8;
 
 /// Reads the arguments of a tool with this schema, which is described like this.

@@ -9,7 +9,7 @@ use crate::output;
 
 pub(super) const HEAD: Style = Style::new().bold();
 
-/// Whether somebody can be asked.
+/// Whether the user can be asked.
 pub(super) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -37,7 +37,12 @@ export function AnswerPane() {
       </div>
       {tab.value === 'result' && sent && <Status sent={sent} />}
       <div id="answer-panel" role="tabpanel" class="pane-scroll">
-        {tab.value === 'messages' ? <Messages /> : tab.value === 'events' ? <Events /> : sent ? <Answer sent={sent} /> : <Nothing />}
+        {/* It stays, so that the view of a tool goes on. */}
+        <div class="answer-part" hidden={tab.value !== 'result'}>
+          {sent ? <Answer sent={sent} /> : <Nothing />}
+        </div>
+        {tab.value === 'messages' && <Messages />}
+        {tab.value === 'events' && <Events />}
       </div>
     </aside>
   );

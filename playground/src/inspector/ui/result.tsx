@@ -10,6 +10,7 @@ import { find } from '../catalog.js';
 import { type Block, readBlocks } from '../content.js';
 import { withPlace } from '../draft.js';
 import { Content } from './content.js';
+import { ToolView } from './view.js';
 
 export function Rendered({ sent, text }: { sent: Sent; text: string }) {
   switch (sent.method) {
@@ -29,8 +30,10 @@ function ToolResult({ sent, text }: { sent: Sent; text: string }) {
   const blocks = readBlocks(value(text, 'content') ?? '[]');
   // Servers repeat what is structured as a text, for older clients.
   const others = structured === undefined ? blocks : blocks.filter((block) => block.type !== 'text' || !isSame(block.text, structured));
+  const view = sent.origin && find('tools', sent.origin.id)?.view;
   return (
     <>
+      {view && <ToolView key={sent.key} sent={sent} uri={view} text={text} />}
       {value(text, 'isError') === 'true' && <p class="error-card">The tool failed. What it says is for the model to read.</p>}
       {others.length > 0 && <Blocks blocks={others} />}
       {structured !== undefined && <Structured sent={sent} text={structured} />}
