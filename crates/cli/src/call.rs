@@ -6,6 +6,7 @@ use http::header::ACCEPT;
 use switchboard::{CallError, Items, Json, Outcome, StreamWanted};
 
 use crate::failure::Failure;
+use crate::mcp_client::Server;
 use crate::session::{Line, Session};
 use crate::suggest::Asked;
 use crate::target::Target;
@@ -23,7 +24,8 @@ Examples:
   switchboard call http://127.0.0.1:8000 echo '\"5\"'           # the string, not the number
   switchboard call http://127.0.0.1:8000 echo '\"a=b\"'         # the string, not the parameter `a`
   switchboard call http://127.0.0.1:8000 math/add 2 3 -v      # show the messages
-  switchboard call tcp://127.0.0.1:4000 math/add 2 3 --retry 5";
+  switchboard call tcp://127.0.0.1:4000 math/add 2 3 --retry 5
+  switchboard call http://127.0.0.1:8000/mcp tools/list --mcp  # a method of MCP";
 
 const LONG: &str = "\
 On a terminal, the result is formatted and coloured, unless NO_COLOR is set. In a pipe, it is the JSON text as received. The \
@@ -54,11 +56,17 @@ pub(crate) struct Call {
     /// the request member `stream`, which Switchboard servers understand and other servers may reject.
     #[arg(long, conflicts_with_all = ["v1", "notify"])]
     stream: bool,
+    /// Call a method of an MCP server, such as tools/list, or the tool of this name. `switchboard tools` does more.
+    #[arg(long, conflicts_with_all = ["v1", "notify", "stream", "extensions", "retry"])]
+    mcp: bool,
 }
 
 impl Call {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.mcp {
+            return Server::plain(self.target).call(&self.method, &self.params);
+        }
         let params = params::read(&self.params)?;
         self.target.run(async |session| self.call(session, params).await)
     }

@@ -92,6 +92,9 @@ pub(crate) struct Check {
     /// The kind of server to check for.
     #[arg(long, value_enum, default_value = "spec")]
     profile: Profile,
+    /// Check an MCP server: the same as `--profile mcp`.
+    #[arg(long, conflicts_with = "profile")]
+    mcp: bool,
     /// A method that is safe to call and succeeds.
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
@@ -132,7 +135,10 @@ pub(crate) struct Check {
 
 impl Check {
     /// Runs the command.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(mut self) -> Result<(), Failure> {
+        if self.mcp {
+            self.profile = Profile::Mcp;
+        }
         let cases = self.cases()?;
         if self.list {
             return list(&cases);

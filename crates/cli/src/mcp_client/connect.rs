@@ -35,7 +35,7 @@ impl Server {
         })
     }
 
-    async fn connect(&self, session: &Session<'_>) -> Result<Client, Failure> {
+    pub(super) async fn connect(&self, session: &Session<'_>) -> Result<Client, Failure> {
         let (target, dial) = (&self.target, session.dial());
         target.check_token(dial.url().scheme())?;
         // The connection keeps the callbacks, so the program does not end before it is closed.
@@ -127,7 +127,7 @@ fn show(message: &LogParams) {
 }
 
 /// The credentials for a server over HTTP: a login, unless the command line has a token.
-fn credentials(target: &Target) -> Result<Option<Arc<dyn Credentials>>, Failure> {
+pub(super) fn credentials(target: &Target) -> Result<Option<Arc<dyn Credentials>>, Failure> {
     if !target.is_http() || target.headers()?.contains_key(AUTHORIZATION) {
         return Ok(None);
     }

@@ -7,6 +7,7 @@ mod content;
 mod form;
 mod lists;
 pub(crate) mod login;
+mod plain;
 pub(crate) mod prompts;
 pub(crate) mod resources;
 mod sampling;

@@ -76,14 +76,14 @@ enum Action {
 
 /// A call of a tool.
 #[derive(Debug, Args)]
-struct Call {
+pub(super) struct Call {
     /// Name of the tool.
-    name: String,
+    pub(super) name: String,
     /// Arguments: name=value pairs, or one JSON object, or `-` to read it from stdin.
-    arguments: Vec<String>,
+    pub(super) arguments: Vec<String>,
     /// Save images, sounds and files of the result in this folder.
     #[arg(long, value_name = "DIR")]
-    save: Option<PathBuf>,
+    pub(super) save: Option<PathBuf>,
 }
 
 impl Listed for Tool {
@@ -138,7 +138,7 @@ impl Tools {
 }
 
 impl Call {
-    async fn run(&self, server: &Server, client: &Client) -> Result<(), Failure> {
+    pub(super) async fn run(&self, server: &Server, client: &Client) -> Result<(), Failure> {
         let Entry { value: tool, .. } = server.find::<Tool>(client, &self.name).await?;
         let arguments = arguments::read(&self.arguments, &tool.input_schema, &described(&tool))?;
         let arguments =

@@ -31,6 +31,7 @@ use self::voice::Voice;
 use crate::discovery;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::mcp_client::Server;
 use crate::output;
 use crate::session::{Line, Session};
 use crate::target::Target;
@@ -41,6 +42,7 @@ const EXAMPLES: &str = "\
 Examples:
   switchboard repl ws://127.0.0.1:8000
   switchboard repl 'exec:switchboard serve --stdio'
+  switchboard repl http://127.0.0.1:8000/mcp --mcp
   printf 'math/add a=2 b=3\\nsum 1 2 3\\n' | switchboard repl http://127.0.0.1:8000";
 
 const LONG: &str = "\
@@ -63,11 +65,17 @@ pub(crate) struct Repl {
     /// Do not save the history.
     #[arg(long)]
     no_history: bool,
+    /// Talk to an MCP server: its tools are methods.
+    #[arg(long, conflicts_with_all = ["v1", "extensions", "retry"])]
+    mcp: bool,
 }
 
 impl Repl {
     /// Runs the command.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(mut self) -> Result<(), Failure> {
+        if self.mcp {
+            self.target = Server::plain(self.target).target().clone();
+        }
         let is_terminal = std::io::stdin().is_terminal()
             && std::io::stdout().is_terminal()
             && std::io::stderr().is_terminal();
@@ -159,6 +167,11 @@ impl Repl {
         session: &Session<'_>,
         voice: &Voice,
     ) -> Result<(Line, Option<ReconnectingPeer>), Failure> {
+        if self.mcp {
+            let server = Server::plain(self.target.clone());
+            let peer = server.methods(session, voice.listener()).await?;
+            return Ok((Line::new(peer, self.target.timeout), None));
+        }
         if self.target.is_http() {
             return Ok((session.open_for(voice.listener()).await?, None));
         }

@@ -17,6 +17,7 @@ use self::pushes::Waiting;
 use self::stage::{News, Seen, Shown, Stage};
 use crate::failure::Failure;
 use crate::layout::Layout;
+use crate::mcp_client::Server;
 use crate::session::{Line, Session};
 use crate::suggest::Asked;
 use crate::target::Target;
@@ -31,7 +32,8 @@ Examples:
   switchboard watch ws://127.0.0.1:8000 watch --notifications      # notifications too
   switchboard watch ws://127.0.0.1:8000 --notifications            # without a call
   switchboard watch ws://node:8546 eth_subscribe '[\"newHeads\"]'
-  switchboard watch ws://node:9944 subscribeHeads --item newHead --unsubscribe unsubscribeHeads";
+  switchboard watch ws://node:9944 subscribeHeads --item newHead --unsubscribe unsubscribeHeads
+  switchboard watch http://127.0.0.1:8000/mcp --mcp file:///notes  # changes of an MCP server";
 
 const LONG: &str = "\
 The items of the stream are printed as they arrive, in a pipe as one JSON text per line. With `--notifications`, the \
@@ -50,7 +52,7 @@ pub(crate) struct Watch {
     #[command(flatten)]
     target: Target,
     /// Method that returns a stream, or opens a subscription.
-    #[arg(required_unless_present = "notifications")]
+    #[arg(required_unless_present_any = ["notifications", "mcp"])]
     method: Option<String>,
     /// Parameters, as for `switchboard call`.
     #[arg(allow_negative_numbers = true)]
@@ -67,11 +69,24 @@ pub(crate) struct Watch {
     /// Method that ends the subscription.
     #[arg(long, value_name = "NAME", requires = "item")]
     unsubscribe: Option<String>,
+    /// Show changes of the lists of an MCP server, and of the resources whose URIs follow, instead of a stream.
+    #[arg(long, conflicts_with_all = ["v1", "notifications", "item", "extensions", "retry"])]
+    mcp: bool,
 }
 
 impl Watch {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.mcp {
+            let server = Server::plain(self.target);
+            let resources: Vec<String> = self.method.into_iter().chain(self.params).collect();
+            return server.target().run_watching(async |session, interrupt| {
+                tokio::select! {
+                    outcome = server.watch(session, &resources, self.count) => outcome,
+                    _ = interrupt => Ok(()),
+                }
+            });
+        }
         let params = params::read(&self.params)?;
         self.target.run_watching(async |session, interrupt| {
             tokio::select! {

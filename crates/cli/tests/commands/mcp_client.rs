@@ -229,3 +229,24 @@ fn folders_are_told_to_servers_that_ask() {
     let (code, _, stderr) = parts(run(&["tools", &url, "--root", "/no/such"]));
     assert_eq!(code, Some(2), "{stderr}");
 }
+
+#[test]
+fn call_watch_repl_and_check_talk_to_mcp_servers_too() {
+    let url = mcp_server::start();
+    let listed = &lines(&["call", &url, "--mcp", "tools/list"])[0];
+    assert_eq!(listed["tools"][0]["name"], "echo");
+    let result = &lines(&["call", &url, "--mcp", "echo", "text=5"])[0];
+    assert_eq!(result["structuredContent"]["text"], "5");
+    let read = &lines(&["call", &url, "--mcp", "resources/read", "uri=desk://hours"])[0];
+    assert_eq!(read["contents"][0]["text"], "9 to 5");
+    let (code, _, stderr) = parts(run(&["call", &url, "--mcp", "no/such"]));
+    assert_eq!((code, stderr.contains("-32601")), (Some(1), true), "{stderr}");
+    let changes = lines(&["watch", &url, "--mcp", "desk://hours", "--count", "1"]);
+    let expected = json!({"method": "notifications/resources/updated", "params": {"uri": "desk://hours"}});
+    assert_eq!(changes, [expected]);
+    let (code, stdout, stderr) = parts(run_with("echo text=a times=2\n", &["repl", &url, "--mcp"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains(r#""text":"a""#), "{stdout}");
+    let [one, other] = ["--mcp", "--profile=mcp"].map(|option| parts(run(&["check", "--list", option])));
+    assert_eq!(one, other);
+}

@@ -79,7 +79,11 @@ impl Session {
                 "protocolVersion": "2025-11-25", "serverInfo": {"name": "desk", "version": "1"},
                 "capabilities": {"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "logging": {}, "completions": {}},
             })),
-            "logging/setLevel" | "resources/subscribe" => Some(json!({})),
+            "logging/setLevel" => Some(json!({})),
+            "resources/subscribe" => {
+                self.notify("notifications/resources/updated", &json!({"uri": params["uri"]}));
+                Some(json!({}))
+            }
             "tools/list" => Some(tools()),
             "tools/call" => Some(self.call(params)),
             "resources/list" => Some(json!({"resources": [
