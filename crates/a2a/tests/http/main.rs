@@ -16,3 +16,4 @@ mod restart;
 mod serving;
 mod streams;
 mod tasks;
+mod transcripts;
