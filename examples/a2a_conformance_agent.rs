@@ -86,7 +86,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_paths(Vec::new())
         .route("/keys.json", keys)
         .route("/", A2aRoute::new(&agent))
-        .route(CardRoute::PATH, CardRoute::new(&agent, "/").without_old_members());
+        .route(CardRoute::PATH, CardRoute::new(&agent, "/").without_old_members())
+        // With the members for 0.3, which the kit does not allow.
+        .route("/.well-known/agent.json", CardRoute::new(&agent, "/"));
     let mut server = Server::new(Router::builder().build()?).with_http(options);
     server.listen(&format!("http://{address}")).await?;
     for url in server.urls() {

@@ -15,6 +15,10 @@ use crate::workspace;
 /// The folder of the workspace.
 const HERE: &str = "tests/interop";
 
+/// The libraries for Python, and those that exclude one of them.
+const PYTHON: &str = "python/requirements.txt";
+const PYTHON_OLD: &str = "python/requirements-old.txt";
+
 /// Installs what is missing and runs the tests.
 pub(crate) fn run() -> Result<Done, Failure> {
     if !cfg!(unix) {
@@ -28,7 +32,9 @@ pub(crate) fn run() -> Result<Done, Failure> {
     let folder = target.join("interop");
     install(&folder.join("node"), "node", &["node/package.json", "node/package-lock.json"], node)?;
     link(&folder.join("node"))?;
-    install(&folder.join("python"), "python3", &["python/requirements.txt"], python)?;
+    for (name, list) in [("python", PYTHON), ("python-old", PYTHON_OLD)] {
+        install(&folder.join(name), "python3", &[list], |folder| python(folder, list))?;
+    }
 
     // With the features that the other tests gave it, so that it is there already where they have run.
     Program::cargo("build --workspace --all-features --bin switchboard --test commands").run()?;
@@ -56,7 +62,7 @@ fn install(
     folder: &Path,
     program: &str,
     lists: &[&str],
-    fill: fn(&Path) -> Result<(), Failure>,
+    fill: impl Fn(&Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::new(
@@ -99,14 +105,14 @@ fn node(folder: &Path) -> Result<(), Failure> {
     npm.args(["--no-audit", "--no-fund"]).run().map_err(unreachable)
 }
 
-/// Libraries for Python, in an environment of their own.
-fn python(folder: &Path) -> Result<(), Failure> {
+/// Libraries for Python, in a separate environment for each list.
+fn python(folder: &Path, list: &str) -> Result<(), Failure> {
     let there = folder.display().to_string();
     Program::new("python3").args(["-m", "venv", &there]).run()?;
     let pip = Program::at(&folder.join("bin/python")).args(["-m", "pip", "install", "--quiet"]);
     // The list is complete, so nothing has to be looked for.
     let pip = pip.args(["--disable-pip-version-check", "--no-deps", "--requirement"]);
-    pip.arg(format!("{HERE}/python/requirements.txt")).run().map_err(unreachable)
+    pip.arg(format!("{HERE}/{list}")).run().map_err(unreachable)
 }
 
 fn unreachable(failure: Failure) -> Failure {

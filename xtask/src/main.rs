@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its terminal")]
 
+mod a2a;
 mod autobahn;
 mod bench;
 mod check;

@@ -4,7 +4,7 @@ use crate::options::{self, Options};
 use crate::program::Program;
 use crate::step::{self, Done, Failure, Step};
 use crate::{
-    autobahn, bench, check, examples, features, floors, fuzz, install, interop, mcp, needs, package,
+    a2a, autobahn, bench, check, examples, features, floors, fuzz, install, interop, mcp, needs, package,
     playground,
 };
 
@@ -63,6 +63,11 @@ const THOROUGH: &[Step] = &[
         name: "autobahn",
         about: "Autobahn's fuzzing client against our WebSocket; needs Python 2",
         run: autobahn::run,
+    },
+    Step {
+        name: "a2a-tck",
+        about: "the official compatibility kit of Agent2Agent; needs a copy of it (SWITCHBOARD_A2A_TCK)",
+        run: a2a::run,
     },
     Step { name: "fuzz-long", about: "100,000,000 inputs over all fuzz targets", run: fuzz::run_many },
 ];

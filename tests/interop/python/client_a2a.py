@@ -1,4 +1,4 @@
-"""a2a-sdk: both versions of Agent2Agent, with and without streams.
+"""a2a-sdk: both versions of Agent2Agent, with and without streams, places for notifications, and the signature of the card.
 
 python client_a2a.py http://…/
 """
@@ -7,18 +7,25 @@ import asyncio
 import uuid
 
 import httpx
+import jwt
 from a2a.client import A2ACardResolver, ClientConfig, create_client
 from a2a.types.a2a_pb2 import (
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
     Message,
     Part,
     Role,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
     TaskState,
 )
+
+from a2a.utils.signing import create_signature_verifier
 
 from checks import check, end, url
 
@@ -68,6 +75,7 @@ async def speak(name, card, http, streaming, has_list):
         check(f"{name}: no task", "a task", "an error")
     except Exception as error:  # its type depends on the version
         check(f"{name}: no task", type(error).__name__, "TaskNotFoundError")
+    await places(name, client, asked.id)
     if streaming:
         chunked = await last(client.send_message(request("tck-stream-artifact-chunked")))
         texts = [artifact.parts[0].text for artifact in chunked.artifacts]
@@ -79,10 +87,29 @@ async def speak(name, card, http, streaming, has_list):
         await working.aclose()
 
 
+async def places(name, client, task):
+    """The places for notifications about a task."""
+    place = TaskPushNotificationConfig(task_id=task, id="one", url="https://hooks.example.com/", token="t")
+    made = await client.create_task_push_notification_config(place)
+    check(f"{name}: a place", (made.id, made.url, made.token), (place.id, place.url, place.token))
+    named = GetTaskPushNotificationConfigRequest(task_id=task, id="one")
+    read = await client.get_task_push_notification_config(named)
+    check(f"{name}: it is there", read.url, place.url)
+    listing = ListTaskPushNotificationConfigsRequest(task_id=task)
+    listed = await client.list_task_push_notification_configs(listing)
+    check(f"{name}: places", [one.id for one in listed.configs], ["one"])
+    named = DeleteTaskPushNotificationConfigRequest(task_id=task, id="one")
+    await client.delete_task_push_notification_config(named)
+    listed = await client.list_task_push_notification_configs(listing)
+    check(f"{name}: no places", len(listed.configs), 0)
+
+
 async def main():
     base = url("http")
     async with httpx.AsyncClient(timeout=30) as http:
-        card = await A2ACardResolver(http, base.rstrip("/")).get_agent_card()
+        keys = (await http.get(f"{base}keys.json")).json()["keys"]
+        verify = create_signature_verifier(lambda *_: jwt.PyJWK(keys[0]), ["ES256"])
+        card = await A2ACardResolver(http, base.rstrip("/")).get_agent_card(signature_verifier=verify)
         for version in ["1.0", "0.3"]:
             chosen = type(card)()
             chosen.CopyFrom(card)

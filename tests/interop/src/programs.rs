@@ -19,6 +19,8 @@ pub enum Program {
     Package(&'static str),
     /// A script for Python.
     Python(&'static str),
+    /// A script for Python with the library of A2A 0.3, which excludes the newer one.
+    PythonOld(&'static str),
     /// A script for the shell, of `shell/`.
     Shell(&'static str),
 }
@@ -40,6 +42,9 @@ impl Program {
             }
             Program::Package(path) => vec!["node".into(), installed("node/node_modules").join(path)],
             Program::Python(script) => vec![installed("python/bin/python"), here.join("python").join(script)],
+            Program::PythonOld(script) => {
+                vec![installed("python-old/bin/python"), here.join("python").join(script)]
+            }
             Program::Shell(script) => vec!["sh".into(), here.join("shell").join(script)],
         };
         words.into_iter().map(|word: PathBuf| word.display().to_string()).collect()

@@ -25,4 +25,5 @@ mod sharing;
 mod streams;
 mod tasks;
 mod tenants;
+mod transcripts;
 mod transports;
