@@ -62,7 +62,7 @@ impl Explain for CallLimits {
 /// Marks a call whose deadline is that of the operator, and not that of its caller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnTime {
-    /// Whether the call may be sent again after its deadline. Then its node ends it, and not whoever has limited the whole call.
+    /// Whether the call may be sent again after its deadline. Then its node ends it, and not the layer that limits the whole call.
     pub(crate) is_of_attempt: bool,
 }
 

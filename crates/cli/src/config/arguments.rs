@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// The name of an upstream that is given without one.
 const UNNAMED: &str = "upstream";
 
-/// What stands between the name of an upstream and the names of its methods.
+/// The text between the name of an upstream and the names of its methods.
 const SEPARATOR: &str = "/";
 
 /// The keys that the arguments of `switchboard gateway` set: each is a `URL`, whose methods keep their names, or `NAME=URL`. The

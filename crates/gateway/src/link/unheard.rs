@@ -10,7 +10,7 @@ use switchboard_core::{Call, ReplyFuture, Service};
 #[derive(Clone, Debug)]
 pub(super) struct Unheard {
     upstream: Arc<str>,
-    /// Whether clients with a session of their own share the connection, too.
+    /// Whether clients that keep a connection share the connection, too.
     is_for_all: bool,
     has_warned: Arc<AtomicBool>,
 }
