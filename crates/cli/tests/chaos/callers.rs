@@ -104,8 +104,7 @@ impl Caller {
     }
 }
 
-/// Sends a call once.
-pub(crate) async fn attempt(way: &Way, operation: &Operation, millis: u64) -> Outcome {
+async fn attempt(way: &Way, operation: &Operation, millis: u64) -> Outcome {
     let peer = match way.peer().await {
         Ok(peer) => peer,
         Err(error) => return Outcome::Unsent(error.to_string()),

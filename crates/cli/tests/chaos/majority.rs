@@ -1,4 +1,4 @@
-//! Three brokers of which some are gone: what they keep together, and what happens without a majority.
+//! Three brokers of which one is gone: what they keep together.
 
 use futures_util::StreamExt as _;
 use switchboard::CallError;
@@ -6,9 +6,6 @@ use switchboard::nats::{Bus, Keep, Start, Topic};
 use tokio::time::{Instant, timeout};
 
 use super::brokers::{Brokers, address};
-use super::callers::attempt;
-use super::fleet::Fleet;
-use super::history::{Kind, Operation, Outcome};
 use super::relay::Relay;
 use super::{MS, PATIENCE};
 
@@ -75,43 +72,4 @@ async fn acknowledged_events_are_read_once_and_in_order_whichever_broker_dies() 
     assert!(read.is_sorted_by(|a, b| a < b), "once and in order: {read:?}");
     let missing: Vec<_> = acknowledged.iter().filter(|number| read.binary_search(number).is_err()).collect();
     assert!(missing.is_empty(), "{missing:?} were acknowledged, and are missing in {read:?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_majority_the_store_refuses_and_plain_calls_go_on() {
-    let mut fleet = Fleet::start(3).await;
-    fleet.serves().await;
-    let way = |fleet: &Fleet, is_gateway: bool| {
-        fleet.ways.iter().find(|way| way.is_gateway() == is_gateway).cloned().unwrap()
-    };
-    // The first caller, worker and gateway are at the first broker.
-    let (gateway, direct) = (way(&fleet, true), way(&fleet, false));
-    for node in [1, 2] {
-        fleet.brokers.signal(node, "STOP");
-    }
-    let mut answered = 0;
-    for number in 0..10 {
-        let keyed = Operation::new(Kind::Keyed, format!("keyed-without-{number}"));
-        let outcome = attempt(&gateway, &keyed, 0).await;
-        let is_clear = matches!(&outcome, Outcome::Unsent(_) | Outcome::Unknown(_));
-        assert!(is_clear, "it cannot be known whether the key was used: {outcome:?}");
-        let plain = Operation::new(Kind::Safe, format!("plain-without-{number}"));
-        match attempt(&direct, &plain, 0).await {
-            Outcome::Answered(text) => {
-                assert_eq!(text, plain.secret);
-                answered += 1;
-            }
-            Outcome::Refused(text) => panic!("no fault explains this: {text}"),
-            Outcome::Unsent(_) | Outcome::Unknown(_) => {}
-        }
-    }
-    assert!(answered > 0, "no call was answered at the broker that is left");
-    let executed = fleet.executed();
-    assert!(!executed.keys().any(|secret| secret.starts_with("keyed-without")), "{executed:?}");
-    for node in [1, 2] {
-        fleet.brokers.signal(node, "CONT");
-    }
-    // Calls with keys, too.
-    fleet.serves().await;
-    fleet.stop().await;
 }

@@ -89,8 +89,8 @@ impl Connection {
         Ok(Connection { client, servers: Vec::new(), receiving })
     }
 
-    /// Opens one that ends when it is lost, instead of reconnecting by itself. The client cannot be told so, but it can be told that there is nothing to
-    /// reconnect to.
+    /// Opens one that ends when it is lost, instead of reconnecting by itself. The client has no option for that, so it gets a server to reconnect to that
+    /// does not exist.
     pub(super) async fn open_once(
         options: ConnectOptions,
         address: &Address,

@@ -193,7 +193,7 @@ impl Worker {
 
     /// Takes no more messages, without losing any. The broker's client cannot do this: it forgets a subscription before the last message
     /// has arrived. But the server and the client count messages in the same way, so both can stop after the same one. When a client reconnects,
-    /// the server counts from the start. So ours does not: each connection has a subscription of its own.
+    /// the server counts from the start. So ours does not: each connection has a separate subscription.
     async fn drain(&mut self, mut subscription: Subscriber) {
         for margin in MARGINS {
             // Both count what waits here as well.
