@@ -128,3 +128,9 @@ async fn version_0_3_reads_as_written() {
 async fn errors_read_as_written() {
     run("errors.txt", include_str!("../transcripts/errors.txt")).await;
 }
+
+// A2A-M-02, A2A-M-03, A2A-M-05, A2A-M-06, A2A-B-04, A2A-B-06
+#[tokio::test]
+async fn what_the_compatibility_kit_requires_reads_as_written() {
+    run("kit.txt", include_str!("../transcripts/kit.txt")).await;
+}
