@@ -28,6 +28,8 @@ mod discovery;
 #[cfg(unix)]
 mod documented;
 #[cfg(unix)]
+mod durable;
+#[cfg(unix)]
 mod ending;
 mod examples;
 mod explain;

@@ -39,6 +39,24 @@ fn workers_are_called_watched_and_put_behind_a_gateway() {
 }
 
 #[test]
+fn a_gateway_is_a_worker_for_servers_that_know_no_broker() {
+    let (broker, server) = (Broker::start(&[]), Serving::start(&[]));
+    let url = format!("{}/front", broker.url());
+    let upstream = format!("up={}", server.url());
+    let gateways = [0, 1].map(|_| Serving::spawn(program(&["gateway", &upstream, "--listen", &url])));
+    assert_eq!(gateways[0].url(), url);
+    assert_eq!(parts(run(&["call", &url, "up/math/add", "2", "3"])), (Some(0), "5\n".into(), String::new()));
+    assert_eq!(parts(run(&["watch", &url, "up/count", "to=2"])).1, "1\n2\n");
+    let (_, document, _) = parts(run(&["discover", &url]));
+    assert!(document.contains("\"up/math/add\""), "{document}");
+    // The other one serves on when one stops.
+    let [one, _two] = gateways;
+    one.signal("TERM");
+    assert!(one.wait().0.success());
+    assert_eq!(parts(run(&["call", &url, "up/math/add", "2", "3"])).1, "5\n");
+}
+
+#[test]
 fn workers_are_measured_and_checked_like_other_servers() {
     let broker = Broker::start(&[]);
     let url = format!("{}/demo", broker.url());

@@ -28,7 +28,12 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(request: &Request<'_>, reply: ReplyFuture, caller: Caller) -> Run {
-        let (snapshot, started) = (Arc::clone(&request.snapshot), Instant::now());
+        Run::of(Arc::clone(&request.snapshot), reply, caller)
+    }
+
+    /// The same for a request that was read before.
+    pub(super) fn of(snapshot: Arc<Snapshot>, reply: ReplyFuture, caller: Caller) -> Run {
+        let started = Instant::now();
         Run { reply, caller, snapshot, started, has_limit: true }
     }
 

@@ -60,9 +60,9 @@ fn answer(request: &Request<'_>) -> ReplyFuture {
             Own::roots_changed(request.cx().session());
             Reply::value(Json::NULL).into()
         }
-        methods::GET_TASK => tasks::get(request).into(),
-        methods::UPDATE_TASK => tasks::update(request).into(),
-        methods::CANCEL_TASK => tasks::cancel(request).into(),
+        methods::GET_TASK => tasks::get(request),
+        methods::UPDATE_TASK => tasks::update(request),
+        methods::CANCEL_TASK => tasks::cancel(request),
         methods::TASK_RESULT => tasks::result(request),
         // Notifications that need nothing to be done.
         _ if request.call.is_notification() => Reply::value(Json::NULL).into(),

@@ -146,6 +146,59 @@ async fn a_durable_tool_is_a_job_of_its_task_and_is_cancelled_with_it() {
     }
 }
 
+// MCP-TK-05
+#[tokio::test]
+async fn the_task_of_a_job_is_known_to_every_server_with_its_queue() {
+    const JOB: &str = "0123456789abcdef0123456789abcdef";
+    let (ended, is_ended) = tokio::sync::watch::channel(false);
+    let queued = || {
+        let build = text_tool("build", |_, _| async { Ok("called".to_owned()) }).described(|_| {
+            MethodDescription::documented("A job.")
+                .result(ResultDescription::Value(json!({"type": "string"})))
+                .durable()
+        });
+        let router = Router::builder().add(vec![build]).build().unwrap();
+        let is_ended = is_ended.clone();
+        let queue = layer_fn(move |call, next| {
+            let params =
+                call.params.as_ref().map(|params| params.decode::<Value>().unwrap()).unwrap_or_default();
+            let state = if *is_ended.borrow() { "done" } else { "running" };
+            async move {
+                match call.method.as_str() {
+                    "rpc.job.submit" => Reply::of(&json!({"job": JOB, "state": "queued"})),
+                    "rpc.job.status" | "rpc.job.result" if params["job"] == JOB => {
+                        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+                        let submitted = u64::try_from(now.as_millis()).unwrap();
+                        let mut job =
+                            json!({"job": JOB, "state": state, "method": "build", "submitted": submitted});
+                        if state == "done" {
+                            job["result"] = json!("built");
+                        }
+                        Reply::of(&job)
+                    }
+                    "rpc.job.status" => Reply::error(ErrorObject::invalid_params("unknown job")),
+                    _ => next.run(&call).await,
+                }
+            }
+        });
+        Server::new(router.layered(queue)).named("test", "1.0.0")
+    };
+    let mut client = session(&queued()).await;
+    let task = begin(&mut client, "build", json!({})).await;
+    assert_eq!(task, JOB);
+    drop(client);
+    let mut later = session(&queued()).await;
+    let told = later.ask("tasks/get", json!({"taskId": JOB})).await;
+    assert_eq!(told["result"]["status"], "working", "{told}");
+    ended.send(true).unwrap();
+    assert_eq!(text(&later.ask("tasks/result", json!({"taskId": JOB})).await["result"]), "built");
+    assert_eq!(until(&mut later, &json!(JOB), false, "completed").await["taskId"], JOB);
+    // Others do not exist.
+    for other in ["fedcba9876543210fedcba9876543210", "build", ""] {
+        assert_eq!(later.ask("tasks/get", json!({"taskId": other})).await["error"]["code"], -32602);
+    }
+}
+
 // MCP-TK-01
 #[tokio::test(start_paused = true)]
 async fn the_client_says_what_is_a_task_and_the_tool_whether_it_may_be() {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use serde_json::json;
 use switchboard_core::{Code, ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture};
 
+use self::job::{Lost, Queue, Running};
 pub(crate) use self::table::Tasks;
+use self::table::kept_for;
 pub(crate) use self::task::TaskCall;
 use self::task::{Ending, Task};
 use super::Shared;
@@ -54,9 +56,9 @@ pub(super) fn not_declared() -> ErrorObject {
 }
 
 fn start(request: &Request<'_>, call: &ToolCall) -> Result<ReplyFuture, ErrorObject> {
-    let revision = request.revision();
     let ttl = call.task.as_ref().and_then(|task| task.get("ttl")).and_then(|ttl| ttl.decode::<u64>().ok());
-    let task = request.shared.tasks.create(principal(request.cx()), ttl, request.subscribers().clone())?;
+    let (owner, subscribers) = (principal(request.cx()), request.subscribers().clone());
+    let task = Task::new(owner, kept_for(ttl), subscribers);
     // In a session questions are requests of the session; without one they are part of the task.
     let asker = match request.handshake {
         Some(_) => Asker::Wire,
@@ -64,27 +66,83 @@ fn start(request: &Request<'_>, call: &ToolCall) -> Result<ReplyFuture, ErrorObj
     };
     let caller = request.session_caller(asker)?;
     let (handler, arguments) = (&call.tool.value.handler, call.arguments.clone());
-    let reply = match handler.is_durable {
-        true => job::call(request, handler, arguments, &caller),
-        false => call_method(request, handler, arguments, &caller),
+    let begun = Begun {
+        shared: Arc::clone(request.shared),
+        shape: Shape::new(&call.tool, request),
+        caller: caller.clone(),
+        task,
     };
-    let shape = Shape::new(&call.tool, request);
-    let run_it = Run::new(request, reply, caller).without_limit();
-    let running = Arc::clone(&task);
-    let work = tokio::spawn(async move {
-        let reply = match run(run_it).await {
-            Ran::Replied(reply) => tool_reply(reply, &shape),
-            Ran::Asked(reply) => reply,
-            Ran::Background(work) => tool_reply(work.await, &shape),
+    if !handler.is_durable {
+        return begun.run(call_method(request, handler, arguments, &caller)).map(ReplyFuture::from);
+    }
+    let queue = Queue::new(request, handler, &caller);
+    Ok(ReplyFuture::untimed(async move {
+        let method = begun.shape.tool.value.handler.method.clone();
+        let reply = match queue.submit(&method, arguments.as_ref()).await {
+            Ok(Some(job)) => return begun.follow(queue, &job).unwrap_or_else(Reply::error),
+            // There is no queue here.
+            Ok(None) => queue.call(method, arguments),
+            Err(error) => return error.into(),
         };
-        running.finish(ending(reply));
+        begun.run(reply).unwrap_or_else(Reply::error)
+    }))
+}
+
+/// A task that is about to begin.
+struct Begun {
+    shared: Arc<Shared>,
+    shape: Shape,
+    caller: Caller,
+    task: Arc<Task>,
+}
+
+impl Begun {
+    /// Begins it with what its method replies, and describes it.
+    fn run(self, reply: ReplyFuture) -> Result<Reply, ErrorObject> {
+        let Begun { shared, shape, caller, task } = self;
+        let task = shared.tasks.add(task)?;
+        let described = describe(&task, &shape);
+        let run_it = Run::of(Arc::clone(&shape.snapshot), reply, caller).without_limit();
+        let running = Arc::clone(&task);
+        let work = tokio::spawn(async move {
+            let reply = match run(run_it).await {
+                Ran::Replied(reply) => tool_reply(reply, &shape),
+                Ran::Asked(reply) => reply,
+                Ran::Background(work) => tool_reply(work.await, &shape),
+            };
+            running.finish(ending(reply));
+        });
+        task.set_work(work.abort_handle());
+        Ok(described)
+    }
+
+    /// Begins it with the result of a job, by whose name it can be found again.
+    fn follow(self, queue: Queue, job: &str) -> Result<Reply, ErrorObject> {
+        let Begun { shared, shape, task, .. } = self;
+        let task = shared.tasks.add(task.renamed(job))?;
+        let described = describe(&task, &shape);
+        follow(&task, queue, shape);
+        Ok(described)
+    }
+}
+
+/// The task, as the answer to the call that began it.
+fn describe(task: &Task, shape: &Shape) -> Reply {
+    match shape.revision.is_stateless() {
+        true => task.write(shape.snapshot.begin_result("task"), true).reply(),
+        false => Object::new().with("task", task.write(Object::new(), false)).reply(),
+    }
+}
+
+/// Ends the task with its job.
+fn follow(task: &Arc<Task>, queue: Queue, shape: Shape) {
+    let running = Arc::clone(task);
+    let work = tokio::spawn(async move {
+        let reply = Running::new(queue, running.id.clone()).result().await;
+        let is_cancelled = matches!(&reply.outcome, Outcome::Error(error) if error.code == Code::CANCELLED);
+        running.finish(if is_cancelled { Ending::Cancelled } else { ending(tool_reply(reply, &shape)) });
     });
     task.set_work(work.abort_handle());
-    let reply = match revision.is_stateless() {
-        true => task.write(request.snapshot.begin_result("task"), true).reply(),
-        false => Object::new().with("task", task.write(Object::new(), false)).reply(),
-    };
-    Ok(reply.into())
 }
 
 fn ending(reply: Reply) -> Ending {
@@ -112,75 +170,88 @@ pub(super) fn go_on(shared: &Shared, owner: String, work: Work, caller: &Caller,
     reply
 }
 
-/// The task that a request names, if it belongs to its caller.
-fn find(request: &Request<'_>) -> Result<Arc<Task>, ErrorObject> {
+/// Does this with the task that a request names, if it belongs to its caller.
+fn with_task(
+    request: &Request<'_>,
+    act: impl FnOnce(Arc<Task>) -> ReplyFuture + Send + 'static,
+) -> ReplyFuture {
     if request.revision().is_stateless() && !request.spoken.features.tasks {
-        return Err(not_declared());
+        return ReplyFuture::ready(not_declared());
     }
-    let id = request.text("taskId")?;
-    let found = request.shared.tasks.find(&id, &principal(request.cx()));
-    found.ok_or_else(|| ErrorObject::invalid_params("there is no task with this taskId"))
+    let id = match request.text("taskId") {
+        Ok(id) => id,
+        Err(error) => return ReplyFuture::ready(error),
+    };
+    if let Some(task) = request.shared.tasks.find(&id, &principal(request.cx())) {
+        return act(task);
+    }
+    let Some(lost) = Lost::new(request, id) else { return ReplyFuture::ready(unknown()) };
+    ReplyFuture::untimed(async move {
+        match lost.found().await {
+            Ok(task) => act(task).await,
+            Err(error) => error.into(),
+        }
+    })
+}
+
+fn unknown() -> ErrorObject {
+    ErrorObject::invalid_params("there is no task with this taskId")
 }
 
 /// Answers `tasks/get`.
-pub(super) fn get(request: &Request<'_>) -> Reply {
-    let task = match find(request) {
-        Ok(task) => task,
-        Err(error) => return error.into(),
-    };
-    match request.revision().is_stateless() {
-        true => {
-            let result = request.snapshot.complete(request.revision());
-            task.write_details(task.write(result, true)).reply()
-        }
-        false => task.write(Object::new(), false).reply(),
-    }
+pub(super) fn get(request: &Request<'_>) -> ReplyFuture {
+    let (snapshot, revision) = (Arc::clone(&request.snapshot), request.revision());
+    with_task(request, move |task| {
+        let reply = match revision.is_stateless() {
+            true => task.write_details(task.write(snapshot.complete(revision), true)).reply(),
+            false => task.write(Object::new(), false).reply(),
+        };
+        reply.into()
+    })
 }
 
 /// Answers `tasks/update`: takes the answers to a task's questions (MCP-TX-04).
-pub(super) fn update(request: &Request<'_>) -> Reply {
-    let answered = find(request).and_then(|task| {
-        let answers = request.param("inputResponses").filter(|answers| answers.kind() == Kind::Object);
-        let answers =
-            answers.ok_or_else(|| ErrorObject::invalid_params("inputResponses must be an object"))?;
+pub(super) fn update(request: &Request<'_>) -> ReplyFuture {
+    let (done, answers) = (empty(request), request.param("inputResponses"));
+    with_task(request, move |task| {
+        let Some(answers) = answers.filter(|answers| answers.kind() == Kind::Object) else {
+            return ReplyFuture::ready(ErrorObject::invalid_params("inputResponses must be an object"));
+        };
         for (key, _) in answers.members() {
             let key = String::from_utf8_lossy(&key).into_owned();
             if let Some(answer) = answers.get(&key) {
                 task.answer(&key, answer.detached());
             }
         }
-        Ok(())
-    });
-    answered.map_or_else(Reply::error, |()| empty(request))
+        done.into()
+    })
 }
 
 /// Answers `tasks/cancel`.
-pub(super) fn cancel(request: &Request<'_>) -> Reply {
-    let task = match find(request) {
-        Ok(task) => task,
-        Err(error) => return error.into(),
-    };
-    let was_running = task.cancel();
-    match request.revision().is_stateless() {
-        true => empty(request),
-        false if was_running => task.write(Object::new(), false).reply(),
-        // MCP-TK-04
-        false => ErrorObject::invalid_params("the task has ended already").into(),
-    }
+pub(super) fn cancel(request: &Request<'_>) -> ReplyFuture {
+    let (done, is_stateless) = (empty(request), request.revision().is_stateless());
+    with_task(request, move |task| {
+        let was_running = task.cancel();
+        let reply = match is_stateless {
+            true => done,
+            false if was_running => task.write(Object::new(), false).reply(),
+            // MCP-TK-04
+            false => ErrorObject::invalid_params("the task has ended already").into(),
+        };
+        reply.into()
+    })
 }
 
 /// Answers `tasks/result`, when the task has ended.
 pub(super) fn result(request: &Request<'_>) -> ReplyFuture {
-    let task = match find(request) {
-        Ok(task) => task,
-        Err(error) => return ReplyFuture::ready(error),
-    };
-    ReplyFuture::untimed(async move {
-        match task.ended().await {
-            Ending::Result(result) => related(&result, &task.id).map_or_else(Reply::error, Reply::value),
-            Ending::Error(error) => error.into(),
-            Ending::Cancelled => ErrorObject::invalid_params("the task was cancelled").into(),
-        }
+    with_task(request, |task| {
+        ReplyFuture::untimed(async move {
+            match task.ended().await {
+                Ending::Result(result) => related(&result, &task.id).map_or_else(Reply::error, Reply::value),
+                Ending::Error(error) => error.into(),
+                Ending::Cancelled => ErrorObject::invalid_params("the task was cancelled").into(),
+            }
+        })
     })
 }
 

@@ -15,6 +15,11 @@ const TASKS: usize = 1000;
 /// How long a task is kept, from its creation, unless the client asks for less.
 const TTL: Duration = Duration::from_secs(3600);
 
+/// How long a task is kept whose client asks for so many milliseconds.
+pub(super) fn kept_for(ttl: Option<u64>) -> Duration {
+    ttl.map_or(TTL, Duration::from_millis).min(TTL)
+}
+
 /// The tasks of a server, by identifier.
 #[derive(Default)]
 pub(crate) struct Tasks(Mutex<HashMap<String, Arc<Task>>>);
@@ -31,7 +36,11 @@ impl Tasks {
         ttl: Option<u64>,
         subscribers: Subscribers,
     ) -> Result<Arc<Task>, ErrorObject> {
-        let ttl = ttl.map_or(TTL, Duration::from_millis).min(TTL);
+        self.add(Task::new(owner, kept_for(ttl), subscribers))
+    }
+
+    /// Adds a task, unless there is one of its name, and returns the one that is there.
+    pub(super) fn add(&self, task: Arc<Task>) -> Result<Arc<Task>, ErrorObject> {
         let mut tasks = self.tasks();
         tasks.retain(|_, task| {
             let is_expired = task.is_expired();
@@ -41,6 +50,9 @@ impl Tasks {
             }
             !is_expired
         });
+        if let Some(known) = tasks.get(&task.id) {
+            return Ok(Arc::clone(known));
+        }
         if tasks.len() >= TASKS {
             let oldest = tasks.values().filter(|task| task.has_ended()).min_by_key(|task| task.created);
             let Some(oldest) = oldest.map(|task| task.id.clone()) else {
@@ -51,7 +63,6 @@ impl Tasks {
             };
             tasks.remove(&oldest);
         }
-        let task = Task::new(owner, ttl, subscribers);
         tasks.insert(task.id.clone(), Arc::clone(&task));
         Ok(task)
     }

@@ -54,10 +54,26 @@ pub(super) enum Ending {
 
 impl Task {
     pub(super) fn new(owner: String, ttl: Duration, subscribers: Subscribers) -> Arc<Task> {
+        Task::named(random_id(), SystemTime::now(), owner, ttl, subscribers)
+    }
+
+    /// One that has a name, and began at this time.
+    pub(super) fn named(
+        id: String,
+        created: SystemTime,
+        owner: String,
+        ttl: Duration,
+        subscribers: Subscribers,
+    ) -> Arc<Task> {
         let now = SystemTime::now();
         let state = State { updated: now, ending: None, questions: BTreeMap::new(), asked: 0, work: None };
         let (state, changed) = (Mutex::new(state), Notify::new());
-        Arc::new(Task { id: random_id(), owner, created: now, ttl, state, changed, subscribers })
+        Arc::new(Task { id, owner, created, ttl, state, changed, subscribers })
+    }
+
+    /// The same under another name, before anyone knows it.
+    pub(super) fn renamed(&self, id: &str) -> Arc<Task> {
+        Task::named(id.to_owned(), self.created, self.owner.clone(), self.ttl, self.subscribers.clone())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
