@@ -7,6 +7,9 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test as nodeTest } from 'node:test';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 
@@ -26,6 +29,7 @@ const PATIENCE = 6_000;
 const children: ChildProcess[] = [];
 let browser: Promise<Browser> | undefined;
 let own: Promise<string> | undefined;
+let config: string | undefined;
 
 after(async () => {
   await (await browser)?.close();
@@ -78,7 +82,10 @@ function run(command: string, options: readonly string[]): Promise<Running> {
 export function started(options: readonly string[], until: RegExp, program?: string): Promise<{ found: string }>;
 export function started(options: readonly string[], until: undefined, program?: string): Promise<{ said: string; code: number | null }>;
 export function started(options: readonly string[], until: RegExp | undefined, program = PROGRAM): Promise<unknown> {
-  const child = spawn(program, options, { stdio: ['ignore', 'pipe', 'pipe'] });
+  // Tokens of logins are not kept where those of the user are.
+  config ??= mkdtempSync(join(tmpdir(), 'config-'));
+  const env = { ...process.env, XDG_CONFIG_HOME: config };
+  const child = spawn(program, options, { stdio: ['ignore', 'pipe', 'pipe'], env });
   children.push(child);
   return new Promise((resolve, reject) => {
     let said = '';

@@ -313,7 +313,7 @@ impl Upstream {
     pub(super) fn discovered(&self) -> Option<&Discovered> {
         match &self.known {
             Known::Discovered(discovered) => Some(discovered),
-            Known::Mcp(..) => None,
+            Known::Mcp(..) | Known::A2a(..) => None,
         }
     }
 

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use http::header::AUTHORIZATION;
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchboard::http::HttpClientOptions;
-use switchboard::mcp::auth::{Login, MemoryTokens};
+use switchboard::mcp::auth::Login;
 use switchboard::mcp::model::Wire as _;
 use switchboard::mcp::{Change, Client, Watch};
 use switchboard::{CallError, ErrorObject, Json, Settings, Tap};
@@ -17,7 +15,8 @@ use tokio::task::JoinHandle;
 use super::callbacks::{LoginInPage, answering};
 use super::page::Page;
 use crate::failure::Failure;
-use crate::target::{Target, is_http, is_secure};
+use crate::mcp_client::connect::{credentials, explain};
+use crate::target::Target;
 
 /// The server that is inspected.
 pub(super) struct Inspected {
@@ -160,20 +159,12 @@ impl Inspected {
         let dial = dial.with_settings(settings);
         let builder =
             answering(Client::builder("switchboard-inspect", env!("CARGO_PKG_VERSION")), &self.page);
-        let has_token = target.headers()?.contains_key(AUTHORIZATION);
-        let builder = match is_http(dial.url().scheme()) && !has_token {
-            true => {
-                let mut options = HttpClientOptions::default();
-                if is_secure(dial.url().scheme()) {
-                    options.tls = Some(target.tls()?);
-                }
-                let login =
-                    Login::user(LoginInPage(self.page.clone())).named("Switchboard inspector").http(options);
-                builder.credentials(Arc::new(login.kept_in(MemoryTokens::default()).allow(&target.url)))
-            }
-            false => builder,
-        };
-        builder.dial(dial).await.map_err(|error| target.explain(error))
+        let builder =
+            match credentials(target, Login::user(LoginInPage(self.page.clone())).allow(&target.url))? {
+                Some(credentials) => builder.credentials(credentials),
+                None => builder,
+            };
+        builder.dial(dial).await.map_err(|error| explain(target, error))
     }
 
     /// Shows messages in the page, and on stderr if `-v` asks for it.

@@ -30,14 +30,14 @@ use crate::failure::Failure;
 use crate::session::Interrupt;
 use crate::target::Target;
 use crate::visible::visible;
-use crate::{address, output, proxy, serving, units};
+use crate::{address, mcp_client, output, proxy, serving, units};
 
 const EXAMPLES: &str = "\
 Examples:
   switchboard inspect http://127.0.0.1:8000/mcp
-  switchboard inspect 'exec:npx -y @modelcontextprotocol/server-everything'
+  switchboard inspect 'npx -y @modelcontextprotocol/server-everything'
   switchboard inspect https://mcp.example.com/mcp --header 'X-Team: ops'
-  switchboard inspect 'exec:./my-server --stdio' --listen 6274";
+  switchboard inspect './my-server --stdio' --listen 6274";
 
 const LONG: &str = "\
 Open the URL that is printed. It has a token that works once, for the first page that is opened with it; that page can be reloaded. The page \
@@ -72,9 +72,7 @@ pub(crate) struct Inspect {
 /// The options of a server to call, where they are about an MCP server.
 fn described(argument: clap::Arg) -> clap::Arg {
     match argument.get_id().as_str() {
-        "url" => argument.help(
-            "MCP server: a URL such as http://127.0.0.1:8000/mcp, or `exec:COMMAND` for a program that speaks MCP over stdio",
-        ),
+        "url" => mcp_client::server(argument),
         "timeout" => argument.help("How long connecting may take"),
         // The page shows errors, and the client reconnects by itself.
         "retry" | "repeatable" | "json" | "raw" | "v1" | "extensions" => argument.hide(true),

@@ -55,7 +55,11 @@ impl Server {
         if let Some(answer) = sampling::callback(&self.sample) {
             builder = builder.on_sample(answer);
         }
-        if let Some(credentials) = credentials(target)? {
+        let login = match terminal::is_there() {
+            true => Login::user(browser()),
+            false => Login::user(Nobody),
+        };
+        if let Some(credentials) = credentials(target, login)? {
             builder = builder.credentials(credentials);
         }
         builder.dial(dial).await.map_err(|error| self.explain(error))
@@ -63,36 +67,36 @@ impl Server {
 
     /// What a failure means, with advice where there is any.
     pub(super) fn explain(&self, error: CallError) -> Failure {
-        let target = &self.target;
-        match error {
-            // Codes of MCP servers mean something else elsewhere, so the usual advice does not apply.
-            CallError::Rejected(error) => Failure::Rejected(error, None),
-            CallError::CannotConnect(what) if what.contains(NO_TERMINAL) => {
-                Failure::new(Exit::Unreachable, format!("the server needs a login, and {NO_TERMINAL}"))
-                    .advise(format!(
-                        "log in with `switchboard login {}`, or use `--token`",
-                        quoted(&target.url)
-                    ))
-            }
-            CallError::CannotConnect(what) if what.contains("does not accept the credentials") => {
-                Failure::new(Exit::Unreachable, what.to_string()).advise("check the token")
-            }
-            CallError::Unsupported(what) => {
-                let failure = Failure::new(Exit::Protocol, what.to_string());
-                let other = "use `switchboard call` for a server of plain JSON-RPC";
-                failure.advise(match bare(&target.url) {
-                    Some(url) => {
-                        format!("its MCP endpoint may be {}; {other}", quoted(&format!("{url}/mcp")))
-                    }
-                    None => other.to_owned(),
-                })
-            }
-            CallError::Protocol(what) if what.contains("too long") => {
-                Failure::new(Exit::Protocol, what.to_string())
-                    .advise("allow longer answers with `--max-answer`")
-            }
-            error => target.explain(error),
+        explain(&self.target, error)
+    }
+}
+
+/// What a failure of an MCP server means, with advice where there is any.
+pub(crate) fn explain(target: &Target, error: CallError) -> Failure {
+    match error {
+        // Codes of MCP servers mean something else elsewhere, so the usual advice does not apply.
+        CallError::Rejected(error) => Failure::Rejected(error, None),
+        CallError::CannotConnect(what) if what.contains(NO_TERMINAL) => {
+            Failure::new(Exit::Unreachable, format!("the server needs a login, and {NO_TERMINAL}"))
+                .advise(format!("log in with `switchboard login {}`, or use `--token`", quoted(&target.url)))
         }
+        CallError::CannotConnect(what) if what.contains("does not accept the credentials") => {
+            Failure::new(Exit::Unreachable, what.to_string()).advise("check the token")
+        }
+        CallError::Unsupported(what) => {
+            let failure = Failure::new(Exit::Protocol, what.to_string());
+            let other = "use `switchboard call` for a server of plain JSON-RPC";
+            failure.advise(match bare(&target.url) {
+                Some(url) => {
+                    format!("its MCP endpoint may be {}; {other}", quoted(&format!("{url}/mcp")))
+                }
+                None => other.to_owned(),
+            })
+        }
+        CallError::Protocol(what) if what.contains("too long") => {
+            Failure::new(Exit::Protocol, what.to_string()).advise("allow longer answers with `--max-answer`")
+        }
+        error => target.explain(error),
     }
 }
 
@@ -126,15 +130,11 @@ fn show(message: &LogParams) {
     output::note(&format!("[{level}] {}{}\n", logger.unwrap_or_default(), visible(&text)));
 }
 
-/// The credentials for a server over HTTP: a login, unless the command line has a token.
-pub(super) fn credentials(target: &Target) -> Result<Option<Arc<dyn Credentials>>, Failure> {
+/// The credentials for a server over HTTP: this login, unless the command line has a token. Its tokens are kept for the next command.
+pub(crate) fn credentials(target: &Target, login: Login) -> Result<Option<Arc<dyn Credentials>>, Failure> {
     if !target.is_http() || target.headers()?.contains_key(AUTHORIZATION) {
         return Ok(None);
     }
-    let login = match terminal::is_there() {
-        true => Login::user(browser()),
-        false => Login::user(Nobody),
-    };
     let mut options = HttpClientOptions::default();
     if target.url.starts_with("https:") {
         options.tls = Some(target.tls()?);

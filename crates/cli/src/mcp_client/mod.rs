@@ -2,7 +2,7 @@
 
 mod answers;
 mod arguments;
-mod connect;
+pub(crate) mod connect;
 mod content;
 mod form;
 mod lists;
@@ -50,17 +50,20 @@ fn described(argument: clap::Arg) -> clap::Arg {
     let is_option = !argument.is_positional();
     let argument = argument.global(is_option);
     match argument.get_id().as_str() {
-        "url" => {
-            let parser = clap::builder::StringValueParser::new()
-                .try_map(|text| Ok::<_, Infallible>(server_url(&text)));
-            argument.value_name("SERVER").value_parser(parser).help(
-                "MCP server: a URL such as http://127.0.0.1:8000/mcp, or a command to start, such as 'npx -y some-server'",
-            )
-        }
+        "url" => server(argument),
         "timeout" => argument.help("How long to wait for an answer. Each report of progress starts it again"),
         "retry" | "repeatable" | "v1" | "extensions" => argument.hide(true),
         _ => argument,
     }
+}
+
+/// The argument that names the server: a URL, or a command.
+pub(crate) fn server(argument: clap::Arg) -> clap::Arg {
+    let parser =
+        clap::builder::StringValueParser::new().try_map(|text| Ok::<_, Infallible>(server_url(&text)));
+    argument.value_name("SERVER").value_parser(parser).help(
+        "MCP server: a URL such as http://127.0.0.1:8000/mcp, or a command to start, such as 'npx -y some-server'",
+    )
 }
 
 /// The URL of a server. What is not a URL is a command.
