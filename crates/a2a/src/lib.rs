@@ -19,5 +19,6 @@ mod signed_card;
 pub use client::{CardTrust, Client, ClientError, ClientOptions, Events, PushRoute, Remote};
 pub use http::{A2aRoute, CardRoute};
 pub use server::{
-    Agent, AgentOptions, Ended, Outcome, PushOptions, RequestDetails, Server, TaskHandle, Tenants, agent_method,
+    Agent, AgentOptions, Ended, Outcome, PushOptions, RequestDetails, Server, TaskHandle, Tenants,
+    agent_method,
 };

@@ -133,7 +133,13 @@ impl Client {
         let remote = connect::remote(&card, &card_url, &options)?;
         let peer = Peer::local(remote.clone()).with_timeout(options.time);
         let card = Arc::new(card);
-        Ok(Client(Arc::new(Inner { card, remote, peer, resume_time: options.resume_time, trust: options.trust })))
+        Ok(Client(Arc::new(Inner {
+            card,
+            remote,
+            peer,
+            resume_time: options.resume_time,
+            trust: options.trust,
+        })))
     }
 
     /// The same client for calls that are made while handling a call: they belong to its trace, and end with its deadline.

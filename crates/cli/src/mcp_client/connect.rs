@@ -55,11 +55,7 @@ impl Server {
         if let Some(answer) = sampling::callback(&self.sample) {
             builder = builder.on_sample(answer);
         }
-        let login = match terminal::is_there() {
-            true => Login::user(browser()),
-            false => Login::user(Nobody),
-        };
-        if let Some(credentials) = credentials(target, login)? {
+        if let Some(credentials) = credentials(target, login())? {
             builder = builder.credentials(credentials);
         }
         builder.dial(dial).await.map_err(|error| self.explain(error))
@@ -128,6 +124,14 @@ fn show(message: &LogParams) {
     let logger = message.logger.as_ref().map(|logger| format!("{}: ", visible(logger)));
     let level = message.level.as_str();
     output::note(&format!("[{level}] {}{}\n", logger.unwrap_or_default(), visible(&text)));
+}
+
+/// A login in the browser, if a user is at the terminal.
+pub(super) fn login() -> Login {
+    match terminal::is_there() {
+        true => Login::user(browser()),
+        false => Login::user(Nobody),
+    }
 }
 
 /// The credentials for a server over HTTP: this login, unless the command line has a token. Its tokens are kept for the next command.

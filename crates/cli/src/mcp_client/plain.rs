@@ -7,7 +7,7 @@ use switchboard::mcp::model::methods;
 use switchboard::mcp::{Change, Connector};
 use switchboard::{CallError, Json, Peer, Service};
 
-use super::connect::credentials;
+use super::connect::{credentials, login};
 use super::sampling::Sample;
 use super::{Server, server_url, tools};
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::served::Served;
 use crate::session::Session;
 use crate::target::Target;
 
-/// What `watch` is told of a change: the notification of MCP.
+/// What `watch` shows of a change: the notification of MCP.
 #[derive(Serialize)]
 struct Notification<'a> {
     method: &'static str,
@@ -103,7 +103,7 @@ impl Server {
         let dial = session.dial();
         self.target.check_token(dial.url().scheme())?;
         let mut connector = Connector::default();
-        if let Some(credentials) = credentials(&self.target)? {
+        if let Some(credentials) = credentials(&self.target, login())? {
             connector = connector.with_credentials(credentials);
         }
         let explain = |error| self.explain(error);
