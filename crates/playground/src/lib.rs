@@ -1,5 +1,5 @@
 //! Pages of Switchboard for browsers, embedded whole: the [playground](page) to try JSON-RPC in, a [live view](live) of a
-//! running server, and an [inspector](inspector) of MCP servers.
+//! running server, and an [`inspector`] of MCP servers.
 //!
 //! They are written in TypeScript in the folder `playground/` of the repository. Each is built into one file, which is part of this
 //! crate; compiling needs nothing but Rust. A page loads nothing from anywhere, so it works without a network. It calls the
