@@ -143,8 +143,15 @@ impl Inner {
 
     /// Sends a call to a node. If this many retries may follow, and the call may be repeated, the node has the time of an attempt: a
     /// server that accepts calls and stays silent then fails like one that breaks.
-    fn send(&self, call: &Call, retries: u32, tried: &mut Tried) -> ReplyFuture {
-        let Some(until) = self.attempt_until(call, retries) else { return self.pool.call_one(call, tried) };
+    fn send(
+        self: &Arc<Self>,
+        call: &Call,
+        retries: u32,
+        tried: &mut Tried,
+        reserved: &mut Reserved,
+    ) -> ReplyFuture {
+        let until = self.attempt_until(call, retries).filter(|_| reserved.add(self));
+        let Some(until) = until else { return self.pool.call_one(call, tried) };
         let mut call = call.clone();
         call.cx.deadline = Some(until);
         call.cx.insert(OwnTime { is_of_attempt: true });
@@ -170,7 +177,13 @@ impl Inner {
 
     /// Waits for an answer, and for one to a second copy if that comes first. The other copy is cancelled. Also returns how many
     /// copies were sent.
-    async fn hedged(&self, call: &Call, first: ReplyFuture, tried: &mut Tried) -> (Reply, u32) {
+    async fn hedged(
+        self: &Arc<Self>,
+        call: &Call,
+        first: ReplyFuture,
+        tried: &mut Tried,
+        reserved: &mut Reserved,
+    ) -> (Reply, u32) {
         let retries = self.retry.attempts;
         let Some(after) = self.hedge_after(call) else { return (first.await, 1) };
         let mut waiting = match select(first, Box::pin(tokio::time::sleep(after))).await {
@@ -181,7 +194,7 @@ impl Inner {
         while self.pool.has_another(*tried) && self.take() {
             sent += 1;
             self.pool.note_hedge();
-            let copy = self.send(call, retries, tried);
+            let copy = self.send(call, retries, tried, reserved);
             match select(waiting, copy).await {
                 Either::Left((reply, other)) | Either::Right((reply, other)) => match Failure::of(&reply) {
                     None => return (reply, sent),
@@ -193,19 +206,26 @@ impl Inner {
         (waiting.await, sent)
     }
 
-    async fn repeat(&self, call: &Call, first: ReplyFuture, mut tried: Tried) -> Reply {
-        let (mut reply, mut sent) = self.hedged(call, first, &mut tried).await;
+    async fn repeat(
+        self: &Arc<Self>,
+        call: &Call,
+        first: ReplyFuture,
+        mut tried: Tried,
+        mut reserved: Reserved,
+    ) -> Reply {
+        let (mut reply, mut sent) = self.hedged(call, first, &mut tried, &mut reserved).await;
         for attempt in 0..self.retry.attempts {
             let Some(failure) = Failure::of(&reply) else { break };
             let is_late = call.cx.time_left().is_some_and(|left| left.is_zero());
-            if is_late || !self.may_repeat(call, failure) || !self.take() {
+            if is_late || !self.may_repeat(call, failure) || !(reserved.spend() || self.take()) {
                 break;
             }
             if !self.pool.has_another(tried) && !pause(call, attempt).await {
                 break;
             }
             self.pool.note_retry();
-            let next = self.send(call, self.retry.attempts - attempt - 1, &mut tried).await;
+            let retries = self.retry.attempts - attempt - 1;
+            let next = self.send(call, retries, &mut tried, &mut reserved).await;
             sent += 1;
             // Once a call may have run, no later failure may say that it did not.
             let is_worse = Failure::of(&next) == Some(Failure::Unsent) && failure != Failure::Unsent;
@@ -217,6 +237,41 @@ impl Inner {
             reply = reply.with_metadata(ATTEMPTS, sent.to_string());
         }
         reply
+    }
+}
+
+/// The retries that are reserved for a call: an attempt ends before its caller stops waiting only if another one can follow. Those that
+/// are not needed are given back.
+#[derive(Default)]
+struct Reserved {
+    of: Option<Arc<Inner>>,
+    count: i64,
+}
+
+impl Reserved {
+    /// Reserves one, if there is one.
+    fn add(&mut self, inner: &Arc<Inner>) -> bool {
+        let has_one = inner.take();
+        if has_one {
+            self.of.get_or_insert_with(|| Arc::clone(inner));
+            self.count += 1;
+        }
+        has_one
+    }
+
+    /// Uses one, if one is reserved.
+    fn spend(&mut self) -> bool {
+        let has_one = self.count > 0;
+        self.count -= i64::from(has_one);
+        has_one
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if let Some(inner) = &self.of {
+            inner.saved.fetch_add(self.count * 1000, Ordering::Relaxed);
+        }
     }
 }
 
@@ -235,15 +290,15 @@ impl Service for Attempts {
     fn call(&self, call: &Call) -> ReplyFuture {
         let inner = &self.0;
         inner.save();
-        let mut tried = Tried::default();
-        let first = inner.send(call, inner.retry.attempts, &mut tried);
+        let (mut tried, mut reserved) = (Tried::default(), Reserved::default());
+        let first = inner.send(call, inner.retry.attempts, &mut tried, &mut reserved);
         let first = match first.into_ready() {
             Ok(reply) if Failure::of(&reply).is_none() => return ReplyFuture::ready(reply),
             Ok(reply) => ReplyFuture::ready(reply),
             Err(first) => first,
         };
         let (inner, call) = (Arc::clone(inner), call.clone());
-        ReplyFuture::pending(async move { inner.repeat(&call, first, tried).await })
+        ReplyFuture::pending(async move { inner.repeat(&call, first, tried, reserved).await })
     }
 }
 

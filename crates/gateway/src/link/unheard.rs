@@ -39,14 +39,14 @@ impl Unheard {
             true => tracing::warn!(
                 upstream,
                 %method,
-                "dropped what the server sent to its client, because all clients share the connection; if it is meant for one of them, set \
+                "dropped a message that the server sent to its client: all clients share this connection; to give each client its own, set \
                  sessions = \"per-client\" for this upstream, or --sessions per-client"
             ),
             false => tracing::warn!(
                 upstream,
                 %method,
-                "dropped what the server sent to its client, because clients without a connection that lasts share one; those over WebSocket, \
-                 TCP, Unix sockets or stdio get what is sent to them"
+                "dropped a message that the server sent to its client: clients without a persistent connection share one; clients over WebSocket, \
+                 TCP, Unix sockets or stdio do receive such messages"
             ),
         }
     }

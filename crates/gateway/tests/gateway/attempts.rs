@@ -136,6 +136,33 @@ async fn a_server_that_stays_silent_has_the_time_of_an_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn attempts_end_early_only_while_there_are_retries_left() {
+    let slow = Fake::that("slow", Mood::Takes(500 * MS));
+    let retry = Retry::times(1).with_timeout(Some(30 * MS)).with_budget(0.0);
+    let service = retrying(&[&slow], retry, true);
+    let sent = join_all((0..30).map(|_| async {
+        let reply = service.call(&call_within(1000 * MS)).await;
+        assert_eq!(name(&reply), "slow");
+        attempts(&reply)
+    }));
+    let retried = sent.await.iter().filter(|sent| *sent == "2").count();
+    assert_eq!(retried, 10, "as many as there are at the start");
+    assert_eq!(attempts(&service.call(&call_within(1000 * MS)).await), "1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_was_not_needed_is_left_for_others() {
+    let (flaky, good) = (Fake::new("flaky"), Fake::new("good"));
+    let retry = Retry::times(1).with_timeout(Some(30 * MS)).with_budget(0.0);
+    let service = retrying(&[&flaky, &good], retry, true);
+    for _ in 0..30 {
+        assert_eq!(attempts(&service.call(&call()).await), "1");
+    }
+    flaky.set(Mood::Hangs);
+    assert_eq!(attempts(&service.call(&call()).await), "2");
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_counts_as_a_failure_of_the_server() {
     let (silent, good) = (Fake::that("silent", Mood::Hangs), Fake::new("good"));
     let pool = Pool::builder("u").node(silent.node()).node(good.node().with_priority(2)).build();
