@@ -182,7 +182,7 @@ impl SharedPlace {
         match (variable("NATS_CERT"), variable("NATS_KEY")) {
             (Some(certificate), Some(key)) => Ok(options.with_certificate(certificate, key)),
             (None, None) => Ok(options),
-            _ => Err("NATS_CERT and NATS_KEY belong together: set both, or none".to_owned()),
+            _ => Err("NATS_CERT and NATS_KEY belong together: set both or neither".to_owned()),
         }
     }
 

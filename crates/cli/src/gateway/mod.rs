@@ -62,7 +62,7 @@ pub(crate) struct GatewayCommand {
     /// answers from an OpenRPC document, or `demo:`. With a name, as in `math=URL`, its methods get the prefix `math/`.
     #[arg(value_name = "[NAME=]URL")]
     upstreams: Vec<String>,
-    /// Text between the name of a server and the names of its methods, instead of `/`: with `.`, the methods of math=URL begin with `math.`.
+    /// Separator between the name of a server and its methods, instead of `/`: with `.`, the methods of math=URL begin with `math.`.
     #[arg(long, value_name = "TEXT")]
     separator: Option<String>,
     /// Offer a method under another name only, as in `--rename math/add=sum`. Can be repeated.

@@ -41,7 +41,7 @@ Examples:
 
 const LONG: &str = "\
 Open the URL that is printed. It has a token that works once, for the first page that is opened with it; that page can be reloaded. The page \
-can connect to other URLs as well, but it can start no other program than the one of this command line.
+can connect to other URLs as well, but it cannot start any program except the one on this command line.
 
 The page lists tools, resources and prompts, with forms for their arguments. It shows results, progress, log messages and every message \
 in both directions, asks you what the server wants to know, and saves what happened as a recording for `switchboard replay`.

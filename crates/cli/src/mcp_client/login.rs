@@ -31,7 +31,7 @@ Examples:
 const LOGIN_LONG: &str = "\
 The server says where to log in, and the page opens in your browser, which comes back to a port on 127.0.0.1. The token is kept in \
 `switchboard/tokens.json` in your configuration folder ($XDG_CONFIG_HOME, by default ~/.config), which only you can read. It is sent to this server \
-only, by `switchboard tools`, `resources` and `prompts`, and renewed when it expires. It is never printed.";
+only, by `tools`, `resources`, `prompts` and `inspect`, and by `call`, `watch` and `repl` with `--mcp`. It is renewed when it expires. It is never printed.";
 
 const LOGOUT: &str = "\
 Examples:

@@ -33,9 +33,9 @@ Examples:
 
 const LONG: &str = "\
 The server is a URL, or a command that speaks MCP on its standard input and output. Values are read as the tool's schema says: where it wants text, \
-a word that looks like a number stays text, and an argument that is given several times is a list. The revision of MCP is found out.
+a word that looks like a number stays text, and an argument that is given several times is a list. The MCP revision is detected.
 
-What the server asks meanwhile is asked on the terminal; without one it is declined. Over HTTP, a server that needs a login gets the token of \
+Questions from the server appear on the terminal; without a terminal, they are declined. Over HTTP, a server that needs a login gets the token of \
 `switchboard login`; at a terminal, the browser is opened.
 
 On a terminal, results are shown as text, and images and sounds by their type and size, or saved with --save. In a pipe, lists are JSON, one tool \

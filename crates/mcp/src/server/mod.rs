@@ -245,7 +245,7 @@ impl Server {
                 name = key,
                 method,
                 instead,
-                "this method is not offered over MCP, because another one has its name there"
+                "this method is not offered over MCP, because another method already has its name"
             );
         }
         self.0.snapshot.store(Arc::new(snapshot));

@@ -43,7 +43,7 @@ pub(super) fn from_environment(
     options = match (path("NATS_CERT"), path("NATS_KEY")) {
         (Some(certificate), Some(key)) => options.add_client_certificate(certificate, key),
         (None, None) => options,
-        _ => return Err("NATS_CERT and NATS_KEY belong together: set both, or none".to_owned()),
+        _ => return Err("NATS_CERT and NATS_KEY belong together: set both or neither".to_owned()),
     };
     Ok((options, user))
 }

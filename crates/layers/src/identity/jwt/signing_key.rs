@@ -72,7 +72,7 @@ impl SigningKey {
         let pair = pair.or_else(|| ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING).map(Pair::P384));
         let pair = pair.or_else(|| Ed25519KeyPair::from_pkcs8(&der).ok().map(Pair::Ed25519));
         let pair = pair.or_else(|| RsaKeyPair::from_pkcs8(&der).ok().map(Pair::Rsa));
-        let pair = pair.ok_or(SigningKeyError("it is not for P-256, P-384, Ed25519 or RSA"))?;
+        let pair = pair.ok_or(SigningKeyError("it is not a P-256, P-384, Ed25519 or RSA key"))?;
         Ok(SigningKey { pair: Arc::new(pair), id: None })
     }
 
@@ -80,10 +80,10 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// When the system makes none.
+    /// When the system could not generate one.
     pub fn generate() -> Result<SigningKey, SigningKeyError> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING);
-        let pair = pair.map_err(|_| SigningKeyError("the system makes none"))?;
+        let pair = pair.map_err(|_| SigningKeyError("the system could not generate one"))?;
         Ok(SigningKey { pair: Arc::new(Pair::P256(pair)), id: None })
     }
 
@@ -143,7 +143,7 @@ impl SigningKey {
     }
 
     fn signature(&self, message: &[u8]) -> Result<Vec<u8>, SigningKeyError> {
-        let failed = |_| SigningKeyError("it does not sign");
+        let failed = |_| SigningKeyError("signing failed");
         let random = SystemRandom::new();
         Ok(match &*self.pair {
             Pair::P256(pair) | Pair::P384(pair) => {
