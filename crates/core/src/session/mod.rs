@@ -408,12 +408,15 @@ impl Drop for Inner {
     }
 }
 
-/// 128 bits that cannot be guessed: a keyed hash whose key is the system's randomness.
+/// 126 bits that cannot be guessed: a keyed hash whose key is the system's randomness. The first digit is a letter, so that nothing takes
+/// an identifier, or its first digits in a log, for a number.
 fn random_id() -> Box<str> {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{:016x}{:016x}", KEY.hash_one((count, 0_u8)), KEY.hash_one((count, 1_u8))).into()
+    let [high, low] = [0_u8, 1].map(|half| KEY.hash_one((count, half)));
+    let letter = 0xa + (high >> 60) % 6;
+    format!("{letter:x}{:015x}{low:016x}", high & (u64::MAX >> 4)).into()
 }
 
 fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -432,6 +435,14 @@ impl fmt::Debug for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn identifiers_are_no_numbers() {
+        let ids: Vec<_> = (0..1000).map(|_| random_id()).collect();
+        assert!(ids.iter().all(|id| id.len() == 32 && id.starts_with(|first| ('a'..='f').contains(&first))));
+        let different: std::collections::HashSet<_> = ids.iter().collect();
+        assert_eq!(different.len(), ids.len());
+    }
 
     #[test]
     fn slots_live_as_long_as_the_session() {
