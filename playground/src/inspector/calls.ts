@@ -5,7 +5,7 @@ import type { RpcError } from '../rpc/message.js';
 import { spoken } from '../state/spoken.js';
 import type { Kind } from './items.js';
 import { CallFailed } from './link.js';
-import { callText } from './session.js';
+import { callText, connection } from './session.js';
 
 export interface Progress {
   readonly key: number;
@@ -29,6 +29,8 @@ export interface Origin {
 
 export interface Sent {
   readonly key: number;
+  /** The connection it was sent over. */
+  readonly connection: number;
   readonly at: Date;
   readonly method: string;
   /** JSON text. */
@@ -38,6 +40,8 @@ export interface Sent {
   readonly outcome: Signal<Outcome>;
   readonly progress: Signal<readonly Progress[]>;
   readonly stop: () => void;
+  /** Says that it was stopped, or that its connection ends. */
+  readonly signal: AbortSignal;
 }
 
 /** As many are kept. */
@@ -55,8 +59,19 @@ export function send(method: string, params: string, title: string, origin?: Ori
   const key = lastKey;
   const controller = new AbortController();
   const outcome = signal<Outcome>({ kind: 'waiting' });
-  const stop = () => controller.abort();
-  const sent: Sent = { key, at: new Date(), method, params, title, origin, outcome, progress: signal<readonly Progress[]>([]), stop };
+  const sent: Sent = {
+    key,
+    connection: connection.value,
+    at: new Date(),
+    method,
+    params,
+    title,
+    origin,
+    outcome,
+    progress: signal<readonly Progress[]>([]),
+    stop: () => controller.abort(),
+    signal: controller.signal,
+  };
   log.value = [sent, ...log.value].slice(0, KEPT);
   shown.value = sent;
   const begun = performance.now();
@@ -74,6 +89,18 @@ export function send(method: string, params: string, title: string, origin?: Ori
     },
   );
   return sent;
+}
+
+/** Whether the connection is still the one that it was sent over. */
+export function isCurrent(sent: Sent): boolean {
+  return sent.connection === connection.value;
+}
+
+/** Another connection begins: its server must not get what was for the one before. */
+export function forgetCalls(): void {
+  for (const { stop } of log.value) stop();
+  log.value = [];
+  shown.value = undefined;
 }
 
 export function noteProgress(progress: Progress): void {

@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { CallFailed } from './link.js';
 import { type Item, type Kind, matches, readItems } from './items.js';
-import { call, has } from './session.js';
+import { call, connection, has } from './session.js';
 
 export type List =
   | { readonly state: 'none' }
@@ -63,10 +63,11 @@ export function loadChanged(kind: string): void {
 async function load(kind: Kind): Promise<void> {
   const list = lists[kind];
   const items = itemsOf(kind);
+  const begun = connection.value;
   list.value = { state: 'loading', items };
-  try {
-    list.value = { state: 'known', items: readItems(kind, await call('inspect/list', { kind })) };
-  } catch (error) {
-    list.value = { state: 'failed', items, why: error instanceof CallFailed ? error.message : String(error) };
-  }
+  const told = await call('inspect/list', { kind })
+    .then((text): List => ({ state: 'known', items: readItems(kind, text) }))
+    .catch((error: unknown): List => ({ state: 'failed', items, why: error instanceof CallFailed ? error.message : String(error) }));
+  // The list of another server is of no use.
+  if (begun === connection.value) list.value = told;
 }

@@ -27,7 +27,7 @@ export function noteLog({ level, logger, data }: { level: string; logger?: strin
 }
 
 export function noteChange({ kind, uri }: { kind: string; uri?: string }): void {
-  const what = kind === 'resource' ? `${uri} has changed` : kind === 'all' ? 'The connection was made again' : `The list of ${kind} has changed`;
+  const what = kind === 'resource' ? `${uri} has changed` : kind === 'all' ? 'Reconnected' : `The list of ${kind} has changed`;
   note({ level: 'change', logger: '', text: what });
 }
 

@@ -4,7 +4,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { member, source } from '../json/node.js';
 import { parse } from '../json/parse.js';
 import { keepInTab, recallInTab } from '../state/store.js';
-import { noteProgress } from './calls.js';
+import { forgetCalls, noteProgress } from './calls.js';
 import { forgetLists, loadAll, loadChanged } from './catalog.js';
 import { noteChange, noteLog } from './events.js';
 import { CallFailed, Link } from './link.js';
@@ -27,6 +27,8 @@ export interface About {
 }
 
 export const about = signal<About | undefined>(undefined);
+/** The number of the connection to a server. */
+export const connection = signal(0);
 export const version = signal('');
 /** What the address field holds. */
 export const address = signal('');
@@ -131,9 +133,9 @@ export async function connect(): Promise<void> {
   connecting.value?.abort();
   const controller = new AbortController();
   connecting.value = controller;
-  about.value = undefined;
+  leave();
   problem.value = undefined;
-  forgetLists();
+  forgetCalls();
   forgetMessages();
   watchNothing();
   try {
@@ -148,6 +150,12 @@ export async function connect(): Promise<void> {
 
 export async function disconnect(): Promise<void> {
   await call('inspect/disconnect', {});
+  leave();
+}
+
+/** Nothing that belongs to the connection so far is of use any more. */
+function leave(): void {
+  connection.value += 1;
   about.value = undefined;
   forgetLists();
 }

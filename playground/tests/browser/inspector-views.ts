@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -68,12 +69,11 @@ const FLOOD = `${BRIDGE}
 
 const LEAVE = (elsewhere: string) => `location.href = '${elsewhere}leave';`;
 
-/** An MCP server over stdio whose tool has this view. */
-async function serverOf(script: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'views-'));
+/** What an MCP server whose tool has this view answers, by method. */
+function resultsOf(script: string): Readonly<Record<string, object>> {
   const html = `<!doctype html><meta charset="utf-8"><title>View</title><body><script>${script}</script>`;
   const tool = (name: string, ui: object) => ({ name, inputSchema: { type: 'object', properties: { city: { type: 'string' } } }, _meta: { ui } });
-  const results = {
+  return {
     initialize: {
       protocolVersion: '2025-11-25',
       capabilities: { tools: {}, resources: {} },
@@ -92,8 +92,13 @@ async function serverOf(script: string): Promise<string> {
     'tools/call': { content: [{ type: 'text', text: 'sunny' }] },
     ping: {},
   };
+}
+
+/** That server over stdio. */
+async function serverOf(script: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'views-'));
   const program = `
-    const results = ${JSON.stringify(results)};
+    const results = ${JSON.stringify(resultsOf(script))};
     require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
       const { id, method } = JSON.parse(line);
       if (id === undefined) return;
@@ -104,6 +109,25 @@ async function serverOf(script: string): Promise<string> {
   const file = join(folder, 'server.cjs');
   await writeFile(file, program);
   return `exec:${process.execPath} ${file}`;
+}
+
+/** That server over HTTP, and the methods that it was asked. */
+async function httpServerOf(script: string): Promise<{ url: string; methods: string[] }> {
+  const results = resultsOf(script);
+  const methods: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'POST') return response.writeHead(405).end();
+    const { id, method } = JSON.parse(await text(request)) as { id?: number; method: string };
+    methods.push(method);
+    if (id === undefined) return response.writeHead(202).end();
+    const known = results[method];
+    const told = known ? { result: known } : { error: { code: -32601, message: 'Method not found' } };
+    response.setHeader('content-type', 'application/json');
+    return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...told }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  after(() => server.close().closeAllConnections());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, methods };
 }
 
 /** A server that views must not reach, and what asked it. */
@@ -191,4 +215,23 @@ viewing('a view that floods is closed', async () => FLOOD, async (page) => {
   assert.equal(await page.locator('iframe').count(), 0);
   await page.getByRole('tab', { name: /^Log/ }).click();
   assert.ok((await log(page).getByRole('listitem').count()) <= 200);
+});
+
+viewing('a view of another server gets no result of the server before', async () => KIND, async (page) => {
+  await callWeather(page);
+  await page.frameLocator('iframe').getByText('Oslo: sunny').waitFor();
+  const { url, methods } = await httpServerOf(KIND);
+  await page.getByLabel('MCP server').fill(url);
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+  await page.getByRole('complementary', { name: 'Answer' }).getByText('No request sent yet').waitFor();
+  await page.getByRole('tab', { name: 'History' }).click();
+  await page.getByRole('navigation').getByText('No request sent yet').waitFor();
+  await page.getByRole('tab', { name: 'Tools' }).click();
+  await page.getByRole('tab', { name: /^Log/ }).click();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await callWeather(page);
+  await page.getByRole('tab', { name: /^Log/ }).click();
+  await log(page).getByText('more said sunny').waitFor();
+  const used = methods.filter((method) => ['resources/read', 'tools/call'].includes(method));
+  assert.deepEqual(used, ['tools/call', 'resources/read', 'tools/call'], 'only the new call has a view');
 });

@@ -92,7 +92,7 @@ function Message({ message: { number, at, sent, head, text, cut } }: { message: 
         </span>
       </button>
       {isOpen && (head ? <pre class="text">{text}</pre> : <JsonView text={text} label={`Message ${number}`} ids />)}
-      {isOpen && cut && <p class="muted">It was longer, and is cut here.</p>}
+      {isOpen && cut && <p class="muted">This message is truncated.</p>}
     </li>
   );
 }

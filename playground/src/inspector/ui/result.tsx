@@ -5,10 +5,11 @@ import { parse } from '../../json/parse.js';
 import { check } from '../../schema/check.js';
 import { Empty } from '../../ui/controls.js';
 import { JsonView } from '../../ui/json-view.js';
-import type { Sent } from '../calls.js';
+import { type Sent, isCurrent } from '../calls.js';
 import { find } from '../catalog.js';
 import { type Block, readBlocks } from '../content.js';
 import { withPlace } from '../draft.js';
+import type { Item } from '../items.js';
 import { Content } from './content.js';
 import { ToolView } from './view.js';
 
@@ -30,7 +31,7 @@ function ToolResult({ sent, text }: { sent: Sent; text: string }) {
   const blocks = readBlocks(value(text, 'content') ?? '[]');
   // Servers repeat what is structured as a text, for older clients.
   const others = structured === undefined ? blocks : blocks.filter((block) => block.type !== 'text' || !isSame(block.text, structured));
-  const view = sent.origin && find('tools', sent.origin.id)?.view;
+  const view = toolOf(sent)?.view;
   return (
     <>
       {view && <ToolView key={sent.key} sent={sent} uri={view} text={text} />}
@@ -42,8 +43,13 @@ function ToolResult({ sent, text }: { sent: Sent; text: string }) {
   );
 }
 
+/** The tool that was called. Another server may have one of the same name, which must not get the result. */
+function toolOf(sent: Sent): Item | undefined {
+  return sent.origin && isCurrent(sent) ? find('tools', sent.origin.id) : undefined;
+}
+
 function Structured({ sent, text }: { sent: Sent; text: string }) {
-  const schema = sent.origin && find('tools', sent.origin.id)?.output;
+  const schema = toolOf(sent)?.output;
   const { node } = parse(text);
   const wrong = node && schema !== undefined ? check(text, node, schema, schema) : [];
   return (
@@ -53,7 +59,7 @@ function Structured({ sent, text }: { sent: Sent; text: string }) {
       {wrong.length > 0 && (
         <ul class="problems" aria-label="Problems">
           {wrong.map((problem) => (
-            <li key={problem.message}>Not as the output schema says: {withPlace(problem)}</li>
+            <li key={problem.message}>Does not match the output schema: {withPlace(problem)}</li>
           ))}
         </ul>
       )}

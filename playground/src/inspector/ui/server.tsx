@@ -68,7 +68,7 @@ function Level() {
         value={level.value}
         onChange={(event) => {
           level.value = event.currentTarget.value;
-          void told('inspect/log_level', { level: level.value }, `The server logs from ${level.value} on`);
+          void told('inspect/log_level', { level: level.value }, `Log level set to ${level.value}`);
         }}
       >
         {LEVELS.map((each) => (

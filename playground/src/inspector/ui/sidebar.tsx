@@ -134,7 +134,7 @@ function History() {
   if (log.value.length === 0) {
     return (
       <Empty title="No request sent yet">
-        <p>Requests of this page are listed here, to look at or to send again.</p>
+        <p>Requests that you send from this page appear here. You can view them or send them again.</p>
       </Empty>
     );
   }

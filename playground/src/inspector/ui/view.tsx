@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { theme } from '../../state/theme.js';
-import type { Sent } from '../calls.js';
+import { type Sent, isCurrent } from '../calls.js';
 import { itemsOf } from '../catalog.js';
 import { note } from '../events.js';
 import { CallFailed } from '../link.js';
@@ -62,7 +62,10 @@ function hostOf(
   return new ViewHost(
     {
       post: (message) => frame.current?.contentWindow?.postMessage(message, '*'),
-      request: async (method, params) => JSON.parse(await call('inspect/request', { method, params, key: null })) as unknown,
+      request: async (method, params) => {
+        if (!isCurrent(sent)) throw new Error('the connection of this view has ended');
+        return JSON.parse(await call('inspect/request', { method, params, key: null }, sent.signal)) as unknown;
+      },
       mayCall: (tool) => itemsOf('tools').some((item) => item.name === tool && item.visibility.includes('app')),
       openLink: (url) => askToOpen(url, sent.title),
       log: (level, text) => note({ level, logger: sent.title, text }),
