@@ -158,7 +158,7 @@ async fn unknown_members_are_ignored() {
     assert!(client.ask("tools/list", both).await.get("result").is_some());
 }
 
-// MCP-K-01, MCP-K-05
+// MCP-K-01
 #[tokio::test(start_paused = true)]
 async fn lists_and_contents_say_how_long_clients_may_keep_them() {
     let methods = || {
