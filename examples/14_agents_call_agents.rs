@@ -24,7 +24,8 @@ use switchboard::a2a::model::{
     AgentCard, AgentInterface, AgentSkill, Artifact, Message, SendMessage, StreamEvent, TaskState, Version,
 };
 use switchboard::a2a::{
-    A2aRoute, Agent, AgentOptions, CardRoute, Client, Outcome, Server as AgentServer, TaskHandle,
+    A2aRoute, Agent, AgentOptions, CardRoute, Client, ClientOptions, Outcome, Server as AgentServer,
+    TaskHandle,
 };
 use switchboard::access::{Access, Rule};
 use switchboard::http::EndpointOptions;
@@ -104,8 +105,10 @@ async fn research(task: TaskHandle, calculator: Client) -> Result<Outcome, Error
 }
 
 /// Runs the researcher as a process: prints the URL of its card, and serves until it is killed.
-async fn researcher(listen: &str, store: &str, calculator: &str) -> Result<(), Failure> {
-    let calculator = Client::connect(calculator).await?;
+async fn researcher(listen: &str, store: &str, calculator: &str, broker: &str) -> Result<(), Failure> {
+    // A card may name only brokers that its client knows.
+    let options = ClientOptions::default().with_brokers([broker]);
+    let calculator = Client::with_options(calculator, options).await?;
     let store = FileStore::open(store)?;
     let agent = |urls: &[String]| -> Result<AgentServer, Failure> {
         let url = urls.first().ok_or("it listens")?;
@@ -152,9 +155,14 @@ struct Process(Child);
 
 impl Process {
     /// Starts it, and waits until it serves. Returns the URL of its card.
-    fn start(listen: &str, store: &Path, calculator: &str) -> Result<(Process, String), Failure> {
+    fn start(
+        listen: &str,
+        store: &Path,
+        calculator: &str,
+        broker: &str,
+    ) -> Result<(Process, String), Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["researcher", listen]).arg(store).arg(calculator).stdout(Stdio::piped());
+        command.args(["researcher", listen]).arg(store).args([calculator, broker]).stdout(Stdio::piped());
         let mut process = Process(command.spawn()?);
         let mut url = String::new();
         BufReader::new(process.0.stdout.take().ok_or("it is piped")?).read_line(&mut url)?;
@@ -171,10 +179,10 @@ impl Drop for Process {
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, role, listen, store, calculator] = &arguments[..]
+    if let [_, role, listen, store, calculator, broker] = &arguments[..]
         && role == "researcher"
     {
-        return researcher(listen, store, calculator).await;
+        return researcher(listen, store, calculator, broker).await;
     }
     let (broker, server) = match std::env::var("NATS_URL") {
         Ok(url) => (url, None),
@@ -190,7 +198,7 @@ async fn main() -> Result<(), Failure> {
 
 async fn work(broker: &str, store: &Path) -> Result<(), Failure> {
     let calculator = calculator(broker).await?;
-    let (process, researcher) = Process::start("http://127.0.0.1:0", store, &calculator)?;
+    let (process, researcher) = Process::start("http://127.0.0.1:0", store, &calculator, broker)?;
     let mut process = Some(process);
     let to_researcher = Client::connect(&researcher).await?;
     let card = AgentCard::new("Planner", "Plans.", "1.0.0");
@@ -208,7 +216,7 @@ async fn work(broker: &str, store: &Path) -> Result<(), Failure> {
         println!("the planner, {:?}: {text}", update.status.state);
         if text.starts_with("the researcher is reading") && process.take().is_some() {
             println!("the researcher is killed, and started again");
-            process = Some(Process::start(&researcher, store, &calculator)?.0);
+            process = Some(Process::start(&researcher, store, &calculator, broker)?.0);
         }
         answer = text;
     }

@@ -76,10 +76,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let keys = format!(r#"{{"keys":[{}]}}"#, key.public_key().unwrap_or_default());
     let keys =
         TextRoute::new(HeaderValue::from_static("application/json"), move || (StatusCode::OK, keys.clone()));
+    let mut server = Server::new(Router::builder().build()?);
+    server.listen(&format!("http://{address}")).await?;
+    let url = server.urls().next().ok_or("it listens")?;
     // Notifications go to this machine, where the kit receives them. Other agents leave that out.
     let agent = Agent::new(card, answer)
         .with_push(PushOptions::default().with_loopback(true))
         .with_signing_key(key)
+        .with_origin(url.as_str())
         .build();
     let options = EndpointOptions::default()
         .without_routes()
@@ -89,11 +93,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .route(CardRoute::PATH, CardRoute::new(&agent, "/").without_old_members())
         // With the members for 0.3, which the kit does not allow.
         .route("/.well-known/agent.json", CardRoute::new(&agent, "/"));
-    let mut server = Server::new(Router::builder().build()?).with_http(options);
-    server.listen(&format!("http://{address}")).await?;
-    for url in server.urls() {
-        println!("Agent at {url}/");
-    }
+    let server = server.with_http(options);
+    println!("Agent at {url}/");
     if std::env::var_os("SWITCHBOARD_EXAMPLE_ONCE").is_some() {
         server.handle().shutdown();
     }

@@ -89,7 +89,7 @@ impl Skills {
         }
         let only = || self.methods.keys().next().filter(|_| self.methods.len() == 1).cloned();
         let Some(skill) = skill.or_else(only).filter(|skill| self.methods.contains_key(skill)) else {
-            return Ok(Outcome::rejected(format!("there is no such skill; the skills are {}", names())));
+            return Ok(Outcome::rejected(format!("no such skill; available skills: {}", names())));
         };
         let mut cx = task.context().clone();
         cx.insert(StreamWanted);

@@ -7,6 +7,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode, Uri};
 use serde_json::Value;
 use switchboard_core::{CallError, Service, Settings};
+use switchboard_transport::carrier::Url;
 use switchboard_transport::http::{Client as HttpClient, HttpClientOptions, HttpUrlError};
 use switchboard_transport::{Dial, DialError};
 
@@ -116,8 +117,10 @@ pub(super) fn remote(
     card_url: &str,
     options: &ClientOptions,
 ) -> Result<Remote, ClientError> {
-    let spoken =
-        card.supported_interfaces.iter().find_map(|interface| Some((interface, version(interface)?)));
+    let spoken = card
+        .supported_interfaces
+        .iter()
+        .find_map(|interface| Some((interface, version(interface, options)?)));
     let (interface, version) = spoken.ok_or_else(|| {
         let names = card.supported_interfaces.iter();
         let names: Vec<String> = names
@@ -154,18 +157,42 @@ fn dial(url: &str, http: &HttpClientOptions) -> Result<Dial, ClientError> {
 }
 
 /// The version of an interface that this client speaks.
-fn version(interface: &AgentInterface) -> Option<Version> {
+fn version(interface: &AgentInterface, options: &ClientOptions) -> Option<Version> {
     let is_over_http =
         is_http(&interface.url) && interface.protocol_binding.eq_ignore_ascii_case(crate::model::JSON_RPC);
-    // A card must not make us start programs, or open files or sockets of this machine.
     let is_other = interface.protocol_binding == crate::model::OTHER_TRANSPORTS
-        && OTHER_SCHEMES.iter().any(|scheme| interface.url.starts_with(scheme))
+        && may_dial(&interface.url, options)
         && Dial::new(&interface.url).is_ok();
     (is_over_http || is_other).then(|| Version::parse(&interface.protocol_version))?
 }
 
 /// The URLs that a card may name in addition to those of HTTP.
 const OTHER_SCHEMES: [&str; 4] = ["ws://", "wss://", "nats://", "nats+tls://"];
+
+/// Whether this URL of a card may be used over another transport than HTTP. A card must not make us start programs, or open files or sockets of
+/// this machine.
+fn may_dial(url: &str, options: &ClientOptions) -> bool {
+    // Only the client for HTTP checks addresses.
+    if options.http.addresses.is_some() || is_http(url) {
+        return false;
+    }
+    let Ok(url) = url.parse::<Url>() else { return false };
+    match url.scheme() {
+        "ws" | "wss" => true,
+        // A broker gets the credentials of this process, so a card must not choose it.
+        _ => options.brokers.iter().any(|known| is_broker(known, &url)),
+    }
+}
+
+/// Whether a URL leads to a broker that is known, with TLS if that has TLS.
+fn is_broker(known: &str, url: &Url) -> bool {
+    const PORT: u16 = 4222;
+    let Ok(known) = known.parse::<Url>() else { return false };
+    let (Some(own), Some(other)) = (known.place(), url.place()) else { return false };
+    let is_same_host = own.host.eq_ignore_ascii_case(&other.host);
+    let is_same_scheme = known.scheme() == url.scheme() || known.scheme() == "nats";
+    is_same_host && is_same_scheme && own.port.unwrap_or(PORT) == other.port.unwrap_or(PORT)
+}
 
 fn is_http(url: &str) -> bool {
     !OTHER_SCHEMES.iter().any(|scheme| url.starts_with(scheme))
@@ -227,5 +254,38 @@ mod tests {
             &ClientOptions::default(),
         );
         assert_eq!(none.unwrap_err(), ClientError::NoInterface("GRPC 1.0".to_owned()));
+    }
+
+    // A2A-C-03, SEC-X-01
+    #[tokio::test]
+    async fn a_card_chooses_no_broker_and_goes_round_no_filter_of_addresses() {
+        use switchboard_transport::http::AllowedAddresses;
+
+        let is_used = |url: &str, options: &ClientOptions| {
+            let other = crate::model::OTHER_TRANSPORTS;
+            let interfaces = serde_json::json!([
+                {"url": url, "protocolBinding": other, "protocolVersion": "1.0"},
+                {"url": "http://a.test/1", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+            ]);
+            remote_of(interfaces, options).unwrap().url() == url
+        };
+        let usual = ClientOptions::default();
+        assert!(is_used("ws://a.test", &usual));
+        assert!(!is_used("nats://a.test/x", &usual) && !is_used("nats+tls://a.test/x", &usual));
+        let known = ClientOptions::default().with_brokers(["nats://A.test", "nats+tls://b.test:4223"]);
+        for url in
+            ["nats://a.test/x", "nats://a.test:4222/x", "nats+tls://a.test/x", "nats+tls://b.test:4223/x"]
+        {
+            assert!(is_used(url, &known), "{url}");
+        }
+        for url in ["nats://a.test:4223/x", "nats://b.test:4223/x", "nats+tls://b.test/x", "nats://c.test/x"]
+        {
+            assert!(!is_used(url, &known), "{url}");
+        }
+        let filtered = HttpClientOptions::default().with_addresses(Some(AllowedAddresses::public()));
+        let filtered = known.with_http(filtered);
+        for url in ["ws://a.test", "nats://a.test/x"] {
+            assert!(!is_used(url, &filtered), "{url}");
+        }
     }
 }

@@ -56,7 +56,8 @@ struct Inner {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// The options of its connections. Headers with credentials are sent to the agent only if it is served where its card is.
+    /// The options of its connections. Headers with credentials are sent to the agent only if it is served where its card is. With `addresses`, only
+    /// its interfaces over HTTP are used, because other transports do not check addresses.
     pub http: HttpClientOptions,
     /// How long an answer may take: 10 minutes by default, because agents think. Streams may last longer.
     pub time: Duration,
@@ -66,6 +67,8 @@ pub struct ClientOptions {
     pub resume_time: Duration,
     /// Whose cards it accepts: all by default.
     pub trust: Option<CardTrust>,
+    /// The NATS servers that a card may name: none by default, because they get the credentials for NATS of this process.
+    pub brokers: Vec<String>,
 }
 
 impl Default for ClientOptions {
@@ -76,6 +79,7 @@ impl Default for ClientOptions {
             extensions: Vec::new(),
             resume_time: Duration::from_secs(120),
             trust: None,
+            brokers: Vec::new(),
         }
     }
 }
@@ -110,6 +114,12 @@ impl ClientOptions {
     #[must_use]
     pub fn with_trust(self, trust: Option<CardTrust>) -> ClientOptions {
         ClientOptions { trust, ..self }
+    }
+
+    /// Sets [`brokers`](ClientOptions::brokers): URLs such as `nats://host:4222`. With `nats+tls`, a card may name the server with TLS only.
+    #[must_use]
+    pub fn with_brokers<T: Into<String>>(self, brokers: impl IntoIterator<Item = T>) -> ClientOptions {
+        ClientOptions { brokers: brokers.into_iter().map(Into::into).collect(), ..self }
     }
 }
 

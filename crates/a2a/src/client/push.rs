@@ -1,6 +1,7 @@
 //! The receiver of notifications (A2A-P-02).
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -69,8 +70,16 @@ struct State {
     /// The tokens, the oldest first.
     order: VecDeque<String>,
     /// Notifications that were passed on, or are being passed on.
-    seen: HashSet<String>,
+    seen: HashMap<String, Seen>,
     seen_order: VecDeque<String>,
+}
+
+/// What has become of a notification.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// It is being handled.
+    Handled,
+    Taken,
 }
 
 impl PushRoute {
@@ -141,15 +150,22 @@ impl Inner {
                 Some(known) => *known = Some(task.to_owned()),
                 None => return StatusCode::UNAUTHORIZED,
             }
-            if id.as_ref().is_some_and(|id| !state.remember(id)) {
-                return StatusCode::NO_CONTENT;
+            match id.as_ref().and_then(|id| state.remember(id)) {
+                // It may still fail, so it has to be sent again.
+                Some(Seen::Handled) => return StatusCode::SERVICE_UNAVAILABLE,
+                Some(Seen::Taken) => return StatusCode::NO_CONTENT,
+                None => {}
             }
         }
         // A handler that is dropped or fails has not taken it.
         let mut taking = Taking { inner: self, id };
         match (self.handle)(event).await {
             true => {
-                taking.id = None;
+                if let Some(id) = taking.id.take()
+                    && let Some(seen) = self.state().seen.get_mut(&id)
+                {
+                    *seen = Seen::Taken;
+                }
                 StatusCode::NO_CONTENT
             }
             false => StatusCode::SERVICE_UNAVAILABLE,
@@ -173,18 +189,19 @@ impl Inner {
 }
 
 impl State {
-    /// Remembers a notification. Returns whether it is new.
-    fn remember(&mut self, id: &str) -> bool {
-        if !self.seen.insert(id.to_owned()) {
-            return false;
-        }
+    /// Remembers a notification that is about to be handled. Returns what has become of it if it is not new.
+    fn remember(&mut self, id: &str) -> Option<Seen> {
+        match self.seen.entry(id.to_owned()) {
+            Entry::Occupied(known) => return Some(*known.get()),
+            Entry::Vacant(new) => new.insert(Seen::Handled),
+        };
         self.seen_order.push_back(id.to_owned());
         if self.seen_order.len() > REMEMBERED
             && let Some(oldest) = self.seen_order.pop_front()
         {
             self.seen.remove(&oldest);
         }
-        true
+        None
     }
 }
 

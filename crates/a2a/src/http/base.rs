@@ -5,7 +5,7 @@ use switchboard_core::Context;
 
 use crate::model::{AgentCard, AgentInterface, Version, v03};
 
-/// The URL that the client has used, without the path, and the path of the agent and its tenant.
+/// The URL that the client has used, without the path, or the one that the agent is told; and the path of the agent and its tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Base {
     origin: String,
@@ -19,6 +19,11 @@ impl Base {
         Some(Base { origin: format!("{scheme}://{}", host?), path: path.to_owned(), tenant })
     }
 
+    /// The same at another origin.
+    pub(super) fn at(&self, origin: &str) -> Base {
+        Base { origin: origin.to_owned(), ..self.clone() }
+    }
+
     /// That of a call, if it came over HTTP.
     pub(crate) fn of(cx: &Context) -> Option<Base> {
         cx.get::<Base>().cloned()
@@ -29,6 +34,9 @@ impl Base {
 pub(super) fn complete(card: &AgentCard, agent: &AgentCard, base: Option<&Base>, is_for_old: bool) -> Value {
     let mut card = card.clone();
     card.capabilities = agent.capabilities.clone();
+    if card.supported_interfaces.is_empty() {
+        card.supported_interfaces.clone_from(&agent.supported_interfaces);
+    }
     if card.supported_interfaces.is_empty()
         && let Some(base) = base
     {

@@ -15,7 +15,7 @@ use crate::server::{Server, Shared};
 
 /// Serves the card of an agent. Clients may keep it for an hour, and then ask whether it has changed.
 ///
-/// A card without interfaces names the URL that the request was sent to, with the path of the agent.
+/// A card without interfaces names the path of the agent at its [origin](crate::Agent::with_origin), or at the one that the request was sent to.
 #[derive(Clone)]
 pub struct CardRoute {
     shared: Arc<Shared>,

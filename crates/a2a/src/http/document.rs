@@ -7,10 +7,11 @@ use serde_json::Value;
 use switchboard_layers::identity::jwt::SigningKey;
 
 use super::base::{Base, complete};
+use crate::model::AgentCard;
 use crate::server::Shared;
 use crate::signed_card::sign;
 
-/// How many cards are kept. Clients choose the host that a card names.
+/// How many cards are kept. A route may take many paths.
 const KEPT: usize = 64;
 
 /// What signs cards, and the signed cards: a signature takes time, and is different each time.
@@ -63,17 +64,17 @@ impl Shared {
         Some(self.written(self.extended.as_ref()?, true, base, is_for_old))
     }
 
-    fn written(
-        &self,
-        card: &crate::model::AgentCard,
-        is_extended: bool,
-        base: Option<&Base>,
-        is_for_old: bool,
-    ) -> Value {
-        let card = complete(card, &self.card, base, is_for_old);
+    fn written(&self, card: &AgentCard, is_extended: bool, base: Option<&Base>, is_for_old: bool) -> Value {
+        let has_places = [card, &self.card].iter().any(|card| !card.supported_interfaces.is_empty());
+        let base = base.filter(|_| !has_places);
+        let own = self.origin.as_deref().and_then(|origin| Some(base?.at(origin)));
+        let card = complete(card, &self.card, own.as_ref().or(base), is_for_old);
         match &self.signer {
-            Some(signer) => signer.signed(&Which { base: base.cloned(), is_extended, is_for_old }, card),
-            None => card,
+            // An origin that a request names may be anyone's, so it is not signed.
+            Some(signer) if has_places || own.is_some() => {
+                signer.signed(&Which { base: own, is_extended, is_for_old }, card)
+            }
+            _ => card,
         }
     }
 }

@@ -77,6 +77,7 @@ pub struct Agent {
     push: Option<PushOptions>,
     key: Option<SigningKey>,
     key_url: Option<String>,
+    origin: Option<String>,
 }
 
 /// An agent that answers the methods of A2A. Cheap to clone; all clones are the same agent.
@@ -111,6 +112,7 @@ impl Agent {
             push: None,
             key: None,
             key_url: None,
+            origin: None,
         }
     }
 
@@ -139,7 +141,14 @@ impl Agent {
         Agent { push: Some(options), ..self }
     }
 
-    /// Signs the card and notifications with this key.
+    /// Says where clients reach the agent: at `https://agent.example.com`, for example. A card without interfaces names this origin instead of the one
+    /// that the request was sent to.
+    pub fn with_origin(self, origin: impl Into<String>) -> Agent {
+        Agent { origin: Some(origin.into().trim_end_matches('/').to_owned()), ..self }
+    }
+
+    /// Signs notifications with this key, and the card, if it has interfaces or the agent has an [origin](Agent::with_origin): what a request says
+    /// about that is not signed.
     pub fn with_signing_key(self, key: SigningKey) -> Agent {
         Agent { key: Some(key), ..self }
     }
@@ -152,13 +161,15 @@ impl Agent {
     /// The agent, ready to serve.
     #[must_use]
     pub fn build(self) -> Server {
-        let Agent { mut card, extended, service, method, store, clock, options, push, key, key_url } = self;
+        let Agent { mut card, extended, service, method, store, clock, options, push, key, key_url, origin } =
+            self;
         card.capabilities.streaming = Some(options.streaming);
         card.capabilities.push_notifications = Some(push.is_some());
         card.capabilities.extended_agent_card.get_or_insert(extended.is_some());
         let records = records::Records::new(store, clock, &options);
         let mut shared = Shared::new(card, extended, service, method, records, options);
         shared.signer = key.clone().map(|key| CardSigner::new(key, key_url));
+        shared.origin = origin;
         shared.pusher = push.map(|push| push::Pusher::new(push, key));
         Server(Arc::new(shared))
     }

@@ -141,6 +141,11 @@ impl Records {
         }
     }
 
+    /// Keeps the places for notifications about a task, if they are these, as long as a task that changes now.
+    pub(super) async fn renew_places(&self, id: &str, known: &[u8]) -> Result<(), StoreError> {
+        self.store.replace(&places(id), known, known, self.keep).await.map(drop)
+    }
+
     /// Removes a task, its number and its places.
     pub(super) async fn remove(&self, id: &str, number: u64) -> Result<(), StoreError> {
         self.store.remove(&key(id)).await?;

@@ -191,7 +191,9 @@ async fn go_on(
     if stored.bytes.len() + message.size() > shared.options.task_size {
         return Err(conform(ErrorObject::over_limit("task_size", "the task would be too large")));
     }
-    inline_place(shared, id, request, version).await?;
+    if inline_place(shared, id, request, version).await?.is_none() {
+        push::keep(shared, id).await;
+    }
     let message = &mut request.message;
     message.context_id = Some(record.task.context_id.clone());
     let asked = record.task.status.message.take();

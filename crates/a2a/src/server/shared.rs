@@ -30,6 +30,7 @@ pub(crate) struct Shared {
     pub(super) options: AgentOptions,
     pub(super) pusher: Option<Pusher>,
     pub(crate) signer: Option<CardSigner>,
+    pub(crate) origin: Option<String>,
     live: Mutex<HashMap<String, Live>>,
     /// Where those listen who wait for what a task does after it has asked its client.
     channels: Mutex<HashMap<String, Events>>,
@@ -69,6 +70,7 @@ impl Shared {
             options,
             pusher: None,
             signer: None,
+            origin: None,
             live: Mutex::default(),
             channels: Mutex::default(),
         }

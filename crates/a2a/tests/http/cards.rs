@@ -1,13 +1,13 @@
 //! The card, and the extended one.
 
 use serde_json::json;
-use switchboard_a2a::model::{AgentCard, AgentSkill};
-use switchboard_a2a::{CardTrust, Client, ClientError, ClientOptions};
+use switchboard_a2a::model::{AgentCard, AgentInterface, AgentSkill, Message, Version};
+use switchboard_a2a::{Agent, CardTrust, Client, ClientError, ClientOptions};
 use switchboard_layers::identity::jwt::{KeySet, SigningKey};
 use switchboard_transport::http::{EndpointOptions, HttpClientOptions, TextRoute};
 
 use crate::raw::send;
-use crate::serving::{Gate, Stopping, agent, serve};
+use crate::serving::{Gate, Serving, Stopping, agent, serve, serve_with_origin};
 
 const PATH: &str = "GET /.well-known/agent-card.json";
 
@@ -67,8 +67,8 @@ fn trusting(trust: CardTrust) -> ClientOptions {
 async fn a_client_accepts_cards_of_keys_that_it_trusts() {
     let (key, other) = (SigningKey::generate().unwrap().with_id("k"), SigningKey::generate().unwrap());
     let extended = AgentCard::new("Test", "Does more.", "1.0.0");
-    let signed = agent(&Gate::default()).with_signing_key(key.clone()).with_extended_card(extended).build();
-    let serving = serve(&signed).await;
+    let signed = agent(&Gate::default()).with_signing_key(key.clone()).with_extended_card(extended);
+    let serving = serve_with_origin(signed);
     let url = format!("http://{}", serving.address);
     let trust = |key: &SigningKey| trusting(CardTrust::keys(KeySet::parse(jwks(key)).unwrap()));
     let options = trust(&key);
@@ -82,7 +82,7 @@ async fn a_client_accepts_cards_of_keys_that_it_trusts() {
         matches!(&error, ClientError::Untrusted { why, .. } if why.contains("no trusted key")),
         "{error}"
     );
-    // It is signed for each place where it is served, and stays the same there.
+    // It is signed once.
     let get = async || send(serving.address, PATH, &[], None).await.header("etag").unwrap().to_owned();
     assert_eq!(get().await, get().await);
     let unsigned = serve(&agent(&Gate::default()).build()).await;
@@ -99,13 +99,43 @@ async fn a_key_is_fetched_only_from_a_url_that_is_trusted() {
     let keys = EndpointOptions::default().route("/keys.json", document);
     let keys = Stopping::serve(keys);
     let key_url = format!("http://{}/keys.json", keys.address);
-    let server = agent(&Gate::default()).with_signing_key(key).with_key_url(&key_url).build();
-    let serving = serve(&server).await;
+    let serving = serve_with_origin(agent(&Gate::default()).with_signing_key(key).with_key_url(&key_url));
     let url = format!("http://{}", serving.address);
     Client::with_options(&url, trusting(CardTrust::default().and_url(&key_url))).await.unwrap();
     for other in ["http://127.0.0.1:1/keys.json", "https://keys.test/keys.json"] {
         let error =
             Client::with_options(&url, trusting(CardTrust::default().and_url(other))).await.unwrap_err();
         assert!(matches!(error, ClientError::Untrusted { .. }), "{error}");
+    }
+}
+
+// A2A-C-04
+#[tokio::test]
+async fn what_a_request_says_about_the_host_is_not_signed() {
+    let new = || agent(&Gate::default()).with_signing_key(SigningKey::generate().unwrap());
+    let card = async |serving: &Serving| send(serving.address, PATH, &[], None).await.json().await;
+    let serving = serve(&new().build()).await;
+    let received = card(&serving).await;
+    let url = format!("http://{}/a2a", serving.address);
+    assert_eq!(received["supportedInterfaces"][0]["url"], url);
+    assert!(received.get("signatures").is_none(), "{received}");
+    // An agent that knows its origin, and one that knows its interfaces, do not listen to the request.
+    let serving = serve(&new().with_origin("https://agent.test/").build()).await;
+    let received = card(&serving).await;
+    let url = "https://agent.test/a2a";
+    assert_eq!((&received["url"], &received["supportedInterfaces"][0]["url"]), (&json!(url), &json!(url)));
+    assert!(received["signatures"].is_array(), "{received}");
+    let own = AgentInterface::json_rpc("https://agent.test/a2a", Version::V1_0);
+    let own = AgentCard::new("Test", "Knows its place.", "1.0.0").interface(own);
+    let never = |_: Message, _| async { Ok::<_, switchboard_core::ErrorObject>(()) };
+    let key = SigningKey::generate().unwrap();
+    let extended = AgentCard::new("Test", "Does more.", "1.0.0");
+    let server = Agent::new(own, never).with_signing_key(key).with_extended_card(extended).build();
+    let serving = serve(&server).await;
+    let answer = serving.ask_as("ann", "GetExtendedAgentCard", json!({})).await;
+    for received in [&card(&serving).await, &answer["result"]] {
+        assert_eq!(received["supportedInterfaces"].as_array().unwrap().len(), 1);
+        assert_eq!(received["supportedInterfaces"][0]["url"], "https://agent.test/a2a");
+        assert!(received["signatures"].is_array(), "{received}");
     }
 }

@@ -16,6 +16,7 @@ mod layers;
 mod lists;
 mod old;
 mod push;
+mod push_store;
 #[path = "../../../../tests/support/http.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod raw;

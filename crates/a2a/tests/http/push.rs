@@ -24,9 +24,9 @@ struct Hook {
 }
 
 /// A request to a hook.
-struct Got {
+pub(crate) struct Got {
     headers: HeaderMap,
-    body: Value,
+    pub(crate) body: Value,
     path: String,
 }
 
@@ -35,7 +35,7 @@ impl Got {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    fn state(&self) -> &str {
+    pub(crate) fn state(&self) -> &str {
         self.body["statusUpdate"]["status"]["state"].as_str().unwrap_or_default()
     }
 }
@@ -58,7 +58,7 @@ impl Route for Hook {
 }
 
 /// A server with a hook at `/hook` and at `/elsewhere`.
-async fn hook(statuses: &[u16]) -> (Stopping, String, UnboundedReceiver<Got>) {
+pub(crate) async fn hook(statuses: &[u16]) -> (Stopping, String, UnboundedReceiver<Got>) {
     let (sender, receiver) = unbounded_channel();
     let new = || Hook { statuses: statuses.to_vec(), count: AtomicUsize::default(), sender: sender.clone() };
     let options = EndpointOptions::default().route("/hook", new()).route("/elsewhere", new());
@@ -67,15 +67,15 @@ async fn hook(statuses: &[u16]) -> (Stopping, String, UnboundedReceiver<Got>) {
     (server, url, receiver)
 }
 
-fn options() -> PushOptions {
+pub(crate) fn options() -> PushOptions {
     PushOptions::default().with_loopback(true).with_pause(Duration::from_millis(1))
 }
 
-fn pushing(gate: &Gate) -> Agent {
+pub(crate) fn pushing(gate: &Gate) -> Agent {
     agent(gate).with_push(options())
 }
 
-fn notified(text: &str, config: Value) -> Value {
+pub(crate) fn notified(text: &str, config: Value) -> Value {
     let mut params = message(text);
     params["configuration"] = json!({"taskPushNotificationConfig": config});
     params
@@ -297,6 +297,19 @@ async fn when_too_many_events_wait_the_whole_task_is_sent() {
     }
 }
 
+// A2A-P-01
+#[tokio::test]
+async fn a_receiver_that_is_waited_for_does_not_hold_up_others() {
+    let (_hook, url, mut got) = hook(&[503]).await;
+    let (_other, other, mut fine) = hook(&[200]).await;
+    let options = options().with_parallel(1).with_pause(Duration::from_secs(3600));
+    let serving = serve(&agent(&Gate::default()).with_push(options).build()).await;
+    serving.ask("SendMessage", notified("chunks", json!({"url": url}))).await;
+    got.recv().await.unwrap();
+    serving.ask("SendMessage", notified("chunks", json!({"url": other}))).await;
+    while fine.recv().await.unwrap().state() != "TASK_STATE_COMPLETED" {}
+}
+
 async fn receiver(keys: Option<KeySet>) -> (Stopping, PushRoute, UnboundedReceiver<StreamEvent>) {
     let (sender, receiver) = unbounded_channel();
     // The route has to know its URL, and the URL has a port that is free.
@@ -394,4 +407,40 @@ async fn a_notification_without_token_task_or_signature_is_refused() {
         assert_eq!(events.recv().await.unwrap().task_id(), Some("t1"));
         assert!(events.try_recv().is_err());
     }
+}
+
+// A2A-P-02
+#[tokio::test]
+async fn a_notification_that_is_being_handled_is_not_taken_yet() {
+    let (begun, mut begins) = unbounded_channel();
+    let answers = Arc::new(tokio::sync::Mutex::new(unbounded_channel::<bool>()));
+    let answer = answers.lock().await.0.clone();
+    let route = PushRoute::new("http://a.test/push", move |_| {
+        let (begun, answers) = (begun.clone(), Arc::clone(&answers));
+        async move {
+            begun.send(()).unwrap();
+            answers.lock().await.1.recv().await.unwrap()
+        }
+    });
+    let token = route.place_for("t1").token;
+    let server = Stopping::serve(EndpointOptions::default().route("/push", route));
+    let post = async || {
+        let headers = [
+            ("content-type", "application/a2a+json"),
+            ("x-a2a-notification-token", token.as_str()),
+            ("x-a2a-notification-id", "n1"),
+        ];
+        let task = json!({"id": "t1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}});
+        send(server.address, "POST /push", &headers, Some(&json!({"task": task}).to_string())).await.status
+    };
+    for (is_taken, status) in [(false, 503), (true, 204)] {
+        let during = async {
+            begins.recv().await.unwrap();
+            assert_eq!(post().await, 503, "it may still fail");
+            answer.send(is_taken).unwrap();
+        };
+        assert_eq!(futures_util::future::join(post(), during).await.0, status);
+    }
+    assert_eq!(post().await, 204);
+    assert!(begins.try_recv().is_err(), "it is passed on once");
 }

@@ -66,6 +66,16 @@ pub(crate) async fn serve(server: &Server) -> Serving {
     serve_routes(A2aRoute::new(server), CardRoute::new(server, "/a2a")).await
 }
 
+/// Serves an agent that knows where.
+pub(crate) fn serve_with_origin(agent: Agent) -> Serving {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = agent.with_origin(format!("http://{address}")).build();
+    let (agent, card) = (A2aRoute::new(&server), CardRoute::new(&server, "/a2a"));
+    let options = EndpointOptions::default().route("/a2a", Identified(agent)).route(CardRoute::PATH, card);
+    Serving { address, _server: Stopping::serve_on(listener, options) }
+}
+
 pub(crate) async fn serve_routes(agent: A2aRoute, card: CardRoute) -> Serving {
     let options = EndpointOptions::default().route("/a2a", Identified(agent)).route(CardRoute::PATH, card);
     let server = Stopping::serve(options);

@@ -1,10 +1,10 @@
 //! Agents over WebSocket and NATS.
 
 use futures_util::StreamExt as _;
-use switchboard_a2a::Client;
 use switchboard_a2a::model::{
     AgentInterface, ListTasks, Message, SendMessage, StreamEvent, TaskState, Version,
 };
+use switchboard_a2a::{Client, ClientOptions};
 use switchboard_core::Settings;
 use switchboard_transport::server::Server;
 
@@ -27,7 +27,9 @@ async fn connect(url: &str, gate: &Gate) -> (Client, crate::serving::Serving) {
     // Only its card is used.
     let never = |_: Message, _| async { Ok::<_, switchboard_core::ErrorObject>(()) };
     let card = serve(&switchboard_a2a::Agent::new(card, never).build()).await;
-    let client = Client::connect(&format!("http://{}", card.address)).await.unwrap();
+    // A URL over NATS begins with its broker; other URLs name none.
+    let options = ClientOptions::default().with_brokers([&url]);
+    let client = Client::with_options(&format!("http://{}", card.address), options).await.unwrap();
     assert_eq!(client.remote().url(), url);
     (client, card)
 }

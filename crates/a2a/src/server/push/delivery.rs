@@ -134,6 +134,10 @@ impl Pusher {
             Ok(client) => client,
             Err(error) => return Attempt::Refused(error.to_string()),
         };
+        // Not held while waiting for the next attempt, so that a receiver that does not answer well does not hold up others.
+        let Ok(_permit) = self.permits.acquire().await else {
+            return Attempt::Refused("the agent has been stopped".to_owned());
+        };
         let (headers, content) = (notification.headers.clone(), notification.content.clone());
         let status = match client.post(headers, content, ANSWER, self.options.time).await {
             Ok(response) => response.status(),

@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 
 pub(super) use self::delivery::Notification;
 pub use self::options::PushOptions;
-pub(super) use self::places::{Place, add, answer, forget};
+pub(super) use self::places::{Place, add, answer, forget, keep};
 use super::Shared;
 use crate::model::{StreamEvent, Version};
 
@@ -61,18 +61,27 @@ impl Pusher {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What waits for a task. Without anything its worker ends.
-    fn next(&self, task: &str) -> Option<Next> {
+    /// What waits for a task, and how much more does. Without anything its worker ends.
+    fn next(&self, task: &str) -> Option<(Next, usize)> {
         let mut queues = self.queues();
         let queue = queues.get_mut(task)?;
         if std::mem::take(&mut queue.is_behind) {
-            return Some(Next::Task);
+            return Some((Next::Task, queue.events.len()));
         }
-        let event = queue.events.pop_front();
-        if event.is_none() {
+        let Some(event) = queue.events.pop_front() else {
             queues.remove(task);
+            return None;
+        };
+        Some((Next::Event(event), queue.events.len()))
+    }
+
+    /// Drops the first events that wait for a task.
+    fn skip(&self, task: &str, count: usize) {
+        let mut queues = self.queues();
+        // If there were too many meanwhile, those are gone.
+        if let Some(queue) = queues.get_mut(task).filter(|queue| !queue.is_behind) {
+            queue.events.drain(..count.min(queue.events.len()));
         }
-        event.map(Next::Event)
     }
 }
 
@@ -113,20 +122,42 @@ async fn work(shared: Weak<Shared>, task: String) {
     loop {
         let Some(shared) = shared.upgrade() else { return };
         let Some(pusher) = &shared.pusher else { return };
-        let Ok(_permit) = pusher.permits.acquire().await else { return };
-        let places = places::of(&shared, &task).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the places for notifications cannot be read");
-            Vec::new()
-        });
+        let Some((next, more)) = pusher.next(&task) else { return };
+        let places = places_for(&shared, pusher, &task, &next).await;
         if places.is_empty() {
-            pusher.queues().remove(&task);
-            return;
+            // Events that came while the places were read may be for a place that has been added since.
+            pusher.skip(&task, more);
+            continue;
         }
-        let Some(next) = pusher.next(&task) else { return };
         if let Err(error) = send(&shared, pusher, &task, &places, next, &mut silent).await {
             tracing::warn!(%error, "a notification was not sent");
         }
     }
+}
+
+/// The places that get what waits for a task. The store is asked again if it cannot be reached.
+async fn places_for(shared: &Shared, pusher: &Pusher, task: &str, next: &Next) -> Vec<Place> {
+    let mut pause = pusher.options.pause;
+    for attempt in 1..=pusher.options.attempts {
+        match shared.records.places(task).await {
+            Ok((places, known)) => {
+                // Parts of an artifact do not keep a task for longer, either.
+                let is_change = !matches!(next, Next::Event(event) if is_part(event));
+                if let Some(known) = known.filter(|_| is_change) {
+                    places::renew(shared, task, &known).await;
+                }
+                return places;
+            }
+            Err(error) => {
+                tracing::warn!(%error, attempt, "the places for notifications cannot be read");
+                if attempt < pusher.options.attempts {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+            }
+        }
+    }
+    Vec::new()
 }
 
 /// Sends an event to all places at once.

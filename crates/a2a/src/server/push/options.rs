@@ -23,7 +23,7 @@ pub struct PushOptions {
     pub time: Duration,
     /// How many events of a task may wait: 256 by default. If there are more, the whole task is sent instead.
     pub waiting: usize,
-    /// About how many tasks notifications are sent at once: 64 by default.
+    /// How many notifications are sent at once: 64 by default.
     pub parallel: usize,
     /// How many places for notifications a task may have: 16 by default.
     pub places: usize,

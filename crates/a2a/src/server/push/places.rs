@@ -38,6 +38,22 @@ pub(super) async fn of(shared: &Shared, task: &str) -> Result<Vec<Place>, StoreE
     Ok(shared.records.places(task).await?.0)
 }
 
+/// Keeps the places of a task, which are stored like this, as long as the task.
+pub(super) async fn renew(shared: &Shared, task: &str, known: &[u8]) {
+    if let Err(error) = shared.records.renew_places(task, known).await {
+        tracing::warn!(%error, "the places for notifications may be forgotten before their task");
+    }
+}
+
+/// The same of places that are not known.
+pub(in super::super) async fn keep(shared: &Shared, task: &str) {
+    if shared.pusher.is_some()
+        && let Ok((_, Some(known))) = shared.records.places(task).await
+    {
+        renew(shared, task, &known).await;
+    }
+}
+
 /// Adds a place to a task that belongs to the caller, or is about to begin.
 pub(in super::super) async fn add(
     shared: &Shared,
@@ -64,7 +80,7 @@ pub(in super::super) async fn add(
         match places.iter_mut().find(|known| known.config.id == place.config.id) {
             Some(known) => *known = place.clone(),
             None if count >= pusher.options.places => {
-                let text = format!("the task has {count} places for notifications already");
+                let text = format!("the task already has {count} push notification configurations");
                 return Err(conform(ErrorObject::over_limit("places", text)));
             }
             None => places.push(place.clone()),
@@ -113,7 +129,7 @@ async fn change(
             return Ok(());
         }
     }
-    Err(unsupported("the places for notifications change all the time; try again"))
+    Err(unsupported("the push notification configurations of this task keep changing; try again"))
 }
 
 /// Answers a method about places.
@@ -192,7 +208,7 @@ async fn read(
         Some(place) => Ok(written(&place.config, version)),
         None => Err(error(
             TASK_NOT_FOUND,
-            "the task has no such place for notifications",
+            "the task has no such push notification configuration",
             &[("taskId", &request.task_id)],
         )),
     }
