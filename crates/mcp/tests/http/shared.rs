@@ -213,6 +213,80 @@ async fn the_client_of_a_call_whose_server_is_gone_is_told_so() {
     assert!(resumed.event().await.is_none());
 }
 
+/// Calls a tool, is cut off after its first message, and gives the id of that.
+async fn cut_off(client: &Client, tool: &str) -> String {
+    first(&mut client.post(&call(tool)).await).await
+}
+
+// MCP-HTTP-10
+#[tokio::test]
+async fn a_stream_whose_events_were_too_many_to_keep_is_read_on_after_them() {
+    let (open, gate) = watch::channel(0);
+    let many = text_tool("many", move |_, caller| {
+        let mut gate = gate.clone();
+        async move {
+            caller.progress(1, 1000).await;
+            gate.wait_for(|opened| *opened > 0).await.unwrap();
+            for number in 2..=600 {
+                caller.progress(number, 1000).await;
+            }
+            gate.wait_for(|opened| *opened > 1).await.unwrap();
+            Ok("done".to_owned())
+        }
+    });
+    let (store, server) = (store(), server([many]));
+    let [a, b] = [serve(&server, &store).await, serve(&server, &store).await];
+    let client = Client::session(a.address, "2025-11-25", json!({})).await;
+    let id = cut_off(&client, "many").await;
+    let (stream, number) = id.split_once('-').unwrap();
+    let key = format!("events.{}.{stream}.{}", client.session, number.parse::<u64>().unwrap() >> 20);
+    let kept = async || {
+        let chunk = store.read(key.as_bytes()).await.unwrap()?;
+        let chunk: Value = serde_json::from_slice(&chunk).unwrap();
+        Some(chunk["events"].as_array().unwrap().len())
+    };
+    until("the first event is stored", async || kept().await == Some(1)).await;
+    open.send(1).unwrap();
+    until("it is not kept any more", async || kept().await == Some(0)).await;
+    let mut resumed = at(&b, &client).get(Some(&id)).await;
+    open.send(2).unwrap();
+    let mut last = 1;
+    let answer = loop {
+        let message = resumed.message().await;
+        let Some(progress) = message["params"]["progress"].as_u64() else { break message };
+        assert!(progress > last, "{progress} after {last}");
+        last = progress;
+    };
+    assert_eq!((last, text(&answer["result"])), (600, "done"));
+    assert!(resumed.event().await.is_none());
+}
+
+// MCP-HTTP-10
+#[tokio::test]
+async fn a_stream_with_an_event_that_is_too_long_for_the_store_is_read_to_its_end() {
+    let (open, gate) = watch::channel(false);
+    let long = text_tool("long", move |_, caller| {
+        let mut gate = gate.clone();
+        async move {
+            caller.progress(1, 2).await;
+            gate.wait_for(|is_open| *is_open).await.unwrap();
+            Ok("x".repeat(600 << 10))
+        }
+    });
+    let (store, server) = (store(), server([long]));
+    let [a, b] = [serve(&server, &store).await, serve(&server, &store).await];
+    let client = Client::session(a.address, "2025-11-25", json!({})).await;
+    let id = cut_off(&client, "long").await;
+    let mut resumed = at(&b, &client).get(Some(&id)).await;
+    assert!(resumed.is_events());
+    open.send(true).unwrap();
+    while let Some(event) = resumed.event().await {
+        assert_eq!(event.data.as_deref(), Some(""), "the store does not have the answer");
+    }
+    let mut own = client.get(Some(&id)).await;
+    assert_eq!(text(&own.message().await["result"]).len(), 600 << 10, "its server has it");
+}
+
 // MCP-HTTP-10, MCP-HTTP-11
 #[tokio::test]
 async fn the_stream_of_a_session_goes_on_at_another_server() {

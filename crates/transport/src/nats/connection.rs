@@ -1,6 +1,7 @@
 //! One connection to a broker, and what happens to it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_nats::{
@@ -34,6 +35,8 @@ pub(super) struct Connection {
     pub(super) client: Client,
     /// The servers to connect to when it is lost, if the client does not do that itself.
     pub(super) servers: Vec<ServerAddr>,
+    /// Whether another one took its place. Its end does not concern what waits for messages.
+    is_replaced: Arc<AtomicBool>,
     receiving: JoinHandle<()>,
 }
 
@@ -50,7 +53,8 @@ impl Connection {
             text: format!("cannot connect to the NATS server at {}: {text}", address.broker),
             is_permanent,
         };
-        let takes = Arc::clone(events);
+        let (takes, is_replaced) = (Arc::clone(events), Arc::<AtomicBool>::default());
+        let was_replaced = Arc::clone(&is_replaced);
         let options = options
             .name("switchboard")
             .require_tls(address.is_secure)
@@ -60,7 +64,9 @@ impl Connection {
             // We make the subjects, and a broker would refuse others.
             .skip_subject_validation(true)
             .event_callback(move |event| {
-                takes.take(&event);
+                if matches!(event, Event::Disconnected) || !was_replaced.load(Ordering::Relaxed) {
+                    takes.take(&event);
+                }
                 std::future::ready(())
             });
         let client = match tokio::time::timeout(connect_time, options.connect(servers)).await {
@@ -86,7 +92,12 @@ impl Connection {
                 }
             }
         });
-        Ok(Connection { client, servers: Vec::new(), receiving })
+        Ok(Connection { client, servers: Vec::new(), is_replaced, receiving })
+    }
+
+    /// Another one takes its place, before it ends.
+    pub(super) fn replaced(&self) {
+        self.is_replaced.store(true, Ordering::Relaxed);
     }
 
     /// Opens one that ends when it is lost, instead of reconnecting by itself. The client has no option for that, so it gets a server to reconnect to that
@@ -138,8 +149,8 @@ pub(super) struct Events {
     pub(super) inbox: Arc<Inbox>,
     /// When it reconnected, if it did.
     pub(super) reconnected: watch::Sender<Option<Instant>>,
-    /// Why the broker refused a subscription, if it did.
-    pub(super) refusal: OnceLock<String>,
+    /// Why the broker refused a subscription of this connection, if it did.
+    refusal: Mutex<Option<String>>,
     /// Set when it was connected for the first time.
     connected: OnceLock<()>,
     broker: String,
@@ -147,8 +158,17 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new(inbox: Arc<Inbox>, broker: String) -> Arc<Events> {
-        let (refusal, connected) = (OnceLock::new(), OnceLock::new());
+        let (refusal, connected) = (Mutex::default(), OnceLock::new());
         Arc::new(Events { inbox, reconnected: watch::Sender::new(None), refusal, connected, broker })
+    }
+
+    /// Why the broker refused a subscription, if it did. Forgets it: another connection may be allowed more.
+    pub(super) fn take_refusal(&self) -> Option<String> {
+        self.refusal().take()
+    }
+
+    fn refusal(&self) -> MutexGuard<'_, Option<String>> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self, event: &Event) {
@@ -187,7 +207,7 @@ impl Events {
         } else if lower.contains(subscription) && !lower.contains("\"$srv") {
             let why = format!("the NATS server at {} refused a subscription: {text}", self.broker);
             self.inbox.fail(&CallError::CannotConnect(why.clone().into()), true);
-            let _ = self.refusal.set(why);
+            *self.refusal() = Some(why);
         }
         let at = lower.find("permissions violation for publish to \"");
         let subject = at.and_then(|at| text[at..].split('"').nth(1));

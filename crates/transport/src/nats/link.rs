@@ -77,9 +77,10 @@ impl Link {
         // What the environment names may have changed.
         let (options, _) = credentials()?;
         let servers = self.connection.load().servers.clone();
+        self.events.take_refusal();
         let connection =
             Connection::open_once(options, &self.address, servers, &self.events, connect_time).await?;
-        self.connection.store(Arc::new(connection));
+        self.connection.swap(Arc::new(connection)).replaced();
         self.events.reconnected.send_replace(Some(Instant::now()));
         Ok(())
     }
@@ -145,7 +146,7 @@ impl Link {
         self.confirm("".into()).await.map_err(|error| error.to_string())?;
         // On a busy machine the refusal may take a little longer, and a worker that hears nothing must not start.
         tokio::time::sleep(REFUSAL).await;
-        self.events.refusal.get().map_or(Ok(()), |why| Err(why.clone()))
+        self.events.take_refusal().map_or(Ok(()), Err)
     }
 
     /// Waits until the broker has seen everything that was sent before. An error if it refused something about this subject.

@@ -91,15 +91,19 @@ pub(super) async fn subscribe(link: &Link) -> Result<Subscriber, String> {
     subscribed.map_err(|error| error.to_string())
 }
 
+/// Subscribes again over another connection. An error if the broker refuses that.
+async fn renew(link: &Link) -> Result<Subscriber, String> {
+    link.renew(CONNECTING).await.map_err(|error| error.text)?;
+    let subscription = subscribe(link).await?;
+    link.ready().await?;
+    Ok(subscription)
+}
+
 /// Makes the connection again, which may take many attempts, and subscribes.
 async fn subscribe_again(link: &Link) -> Subscriber {
     for attempt in 1.. {
         tokio::time::sleep(connection::pause(attempt)).await;
-        let subscribed = match link.renew(CONNECTING).await {
-            Ok(()) => subscribe(link).await,
-            Err(error) => Err(error.text),
-        };
-        match subscribed {
+        match renew(link).await {
             Ok(subscription) => return subscription,
             Err(error) if attempt == 1 => tracing::warn!(error, "trying to connect again until it succeeds"),
             Err(error) => tracing::debug!(error, attempt, "not connected again"),
@@ -400,5 +404,64 @@ fn for_tools(to: Subject, answer: Answer) -> OutboundMessage {
 fn report(sent: Result<(), ErrorObject>) {
     if let Err(error) = sent {
         tracing::debug!(%error, "an answer was not sent");
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../../tests/support/broker.rs"]
+mod broker;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::super::address::Address;
+    use super::broker::Broker;
+    use super::*;
+
+    /// The configuration of a broker: what clients may subscribe to.
+    struct Allowed(PathBuf);
+
+    impl Allowed {
+        fn set(&self, subjects: &str) {
+            let user =
+                format!("user: u, password: p, permissions: {{publish: \">\", subscribe: {subjects}}}");
+            fs::write(&self.0, format!("authorization {{users: [{{{user}}}]}}\nno_auth_user: u\n")).unwrap();
+        }
+    }
+
+    impl Drop for Allowed {
+        fn drop(&mut self) {
+            drop(fs::remove_file(&self.0));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_subscription_that_is_refused_after_the_connection_was_lost_is_tried_again() {
+        let name = format!("switchboard-allowed-{}.conf", std::process::id());
+        let allowed = Allowed(std::env::temp_dir().join(name));
+        allowed.set("[\">\"]");
+        let mut broker = Broker::start(&["--config", allowed.0.to_str().unwrap()]);
+        let url: crate::carrier::Url = format!("{}/math", broker.url()).parse().unwrap();
+        let address = Address::of(&url).unwrap();
+        let link = Link::open_renewed(address, CONNECTING).await.map_err(|error| error.text).unwrap();
+        let mut lost = subscribe(&link).await.unwrap();
+        link.ready().await.unwrap();
+        broker.kill();
+        assert!(lost.next().await.is_none());
+        allowed.set("[\"_INBOX.>\"]");
+        broker.restart();
+        for _ in 0..3 {
+            // The end of the connection before is not taken for that of this one.
+            let refused = renew(&link).await.unwrap_err();
+            assert!(refused.contains("refused a subscription"), "{refused}");
+        }
+        broker.kill();
+        allowed.set("[\">\"]");
+        broker.restart();
+        let mut subscription = subscribe_again(&link).await;
+        link.client().publish("math.one", "".into()).await.unwrap();
+        assert_eq!(subscription.next().await.unwrap().subject.as_str(), "math.one");
     }
 }

@@ -262,11 +262,12 @@ async fn tend(endpoint: Weak<Endpoint>, pause: Duration) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(endpoint) = endpoint.upgrade() else { return };
-        if let Some(shared) = &endpoint.shared_sessions {
-            shared.beat().await;
-        }
+        let Some(shared) = &endpoint.shared_sessions else { return };
+        shared.beat().await;
         for live in endpoint.sessions.in_use() {
             endpoint.refresh(&live).await;
+            // With many sessions a round may take longer than the others wait.
+            shared.beat().await;
         }
     }
 }

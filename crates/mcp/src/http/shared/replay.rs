@@ -109,7 +109,12 @@ impl Replay {
                 Ok(true) => {}
                 Ok(false) if !out.is_empty() || self.has_ended => break,
                 Ok(false) => self.look_after(&mut out).await,
-                Err(error) => tracing::debug!(%error, "cannot read the events of a stream"),
+                Err(error) => {
+                    self.failed(&error);
+                    if !out.is_empty() {
+                        break;
+                    }
+                }
             }
             if out.is_empty() && !self.has_ended {
                 if begun.elapsed() >= self.keep_alive {
@@ -129,16 +134,25 @@ impl Replay {
         match self.shared.is_there(&self.last.by).await {
             Ok(true) => self.seen = Instant::now(),
             // What it stored last may have come after the question for it.
-            Ok(false) if matches!(self.read(out).await, Ok(false)) => {
-                self.has_ended = true;
-                if let Some(request) = self.last.request.take() {
-                    self.after.number += 1;
-                    write_event(out, Some(self.after), &lost(&request));
+            Ok(false) => match self.read(out).await {
+                Ok(false) if !self.has_ended => {
+                    self.has_ended = true;
+                    if let Some(request) = self.last.request.take() {
+                        self.after.number += 1;
+                        write_event(out, Some(self.after), &lost(&request));
+                    }
                 }
-            }
-            Ok(false) => {}
-            Err(error) => tracing::debug!(%error, "cannot ask whether a server is there"),
+                Ok(_) => {}
+                Err(error) => self.failed(&error),
+            },
+            Err(error) => self.failed(&error),
         }
+    }
+
+    /// The store did not answer. Servers could not say either that they are there, so they get the time to do so again.
+    fn failed(&mut self, error: &StoreError) {
+        tracing::debug!(%error, "cannot read a stream of another server");
+        self.seen = Instant::now();
     }
 }
 
