@@ -5,7 +5,7 @@ use switchboard_core::Context;
 
 use crate::model::{AgentCard, AgentInterface, Version, v03};
 
-/// The URL that the client has used, without the path, or the one that the agent is told; and the path of the agent and its tenant.
+/// The URL that the client has used, without the path, or the configured one, and the path of the agent and its tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Base {
     origin: String,

@@ -120,7 +120,7 @@ mod tests {
         typed.write_all(b"two\nthree\n").unwrap();
         assert_eq!(lines.next().await.as_deref(), Some("two\n"));
         lines.want();
-        assert_eq!(lines.next().await.as_deref(), Some("three\n"), "lines that nobody wants yet are kept");
+        assert_eq!(lines.next().await.as_deref(), Some("three\n"), "lines that are not wanted yet are kept");
         drop(typed);
         lines.want();
         assert_eq!(lines.next().await, None);
