@@ -20,7 +20,7 @@ struct Views {
     mime_types: [&'static str; 1],
 }
 
-/// The code of an error that says that the user refused (MCP-SA-03).
+/// The code of an error that says that the user refused.
 const REFUSED: i64 = -1;
 
 /// Answers all that a server may ask.
