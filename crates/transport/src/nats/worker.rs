@@ -217,6 +217,13 @@ impl Worker {
                 }
             }
             if self.received == before {
+                // A busy server sends what it has for this worker before it answers.
+                drop(self.link.confirm(Subject::from_static("")).await);
+                while let Some(Some(message)) = subscription.next().now_or_never() {
+                    self.receive(message);
+                }
+            }
+            if self.received == before {
                 break;
             }
         }
