@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
@@ -111,6 +111,10 @@ async function serverOf(script: string): Promise<string> {
   return `exec:${process.execPath} ${file}`;
 }
 
+/** The servers of tests; a hook that a test adds while it runs is never called. */
+const servers: Server[] = [];
+after(() => servers.forEach((server) => server.close().closeAllConnections()));
+
 /** That server over HTTP, and the methods that it was asked. */
 async function httpServerOf(script: string): Promise<{ url: string; methods: string[] }> {
   const results = resultsOf(script);
@@ -126,7 +130,7 @@ async function httpServerOf(script: string): Promise<{ url: string; methods: str
     return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...told }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  after(() => server.close().closeAllConnections());
+  servers.push(server);
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, methods };
 }
 
