@@ -79,6 +79,8 @@ visit(
     assert.deepEqual(await listed(page), ['math/add']);
     await logIn(page, TOKEN);
     await page.getByRole('heading', { name: 'Logged in' }).waitFor();
+    // The methods come with the next description.
+    await page.getByText(/listed for you/).first().waitFor();
     const shown = await facts(page);
     assert.deepEqual([shown.Subject, shown['Proven by'], shown.Roles], ['alice', 'token', 'admin']);
     assert.deepEqual([shown.Scopes, shown.Expires], ['none', 'does not expire']);
