@@ -43,7 +43,7 @@ const GATES: &[Gate] = &[
     gate("in process, add, batch of 100", "switchboard", 174_000, None),
     gate("in process, add, batch of 100", "switchboard-connection", 180_300, None),
     gate("in process, add, pending at first", "switchboard", 6_850, None),
-    gate("in process, add, pending at first", "switchboard-connection", 11_180, None),
+    gate("in process, add, pending at first", "switchboard-connection", 11_450, None),
     gate("HTTP request", "switchboard", 8_655, None),
     gate("HTTP request with the usual headers", "switchboard", 9_700, None),
     gate(IN_PROCESS, SECURED, 3_680, None),
