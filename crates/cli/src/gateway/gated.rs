@@ -141,7 +141,7 @@ impl Gate {
                 Some(resized) => resized,
                 None => Upstream::new(one, config, pins)?,
             };
-            // Whoever followed it goes on.
+            // The task that follows it goes on.
             if !kept(&one.name).is_some_and(|before| before.is_described_like(&upstream)) {
                 follow(&upstream, news);
             }
